@@ -1,18 +1,19 @@
 /*
  * A lock on etcd, and two processes that want it.
  *
- * Each client has one lease, on which everything hangs that it writes, and one key for the lock, which it uses again for
- * its next acquisition: the id of the acquisition is the value. A transaction creates the key, unless it is there or the
- * id is sealed; the key that was created first holds the lock. A release deletes the key if the id stands there. An id
- * that was given up is sealed by the transaction that releases it, so that a late copy does nothing; a copy that comes
- * when the lease is over is refused. The lease is renewed by keep-alives, and validity counts from the last one. A leader
- * that finds a lease at its end orders that it be revoked; the order may come late, and after an election (once) the next
- * leader gives all leases their full time again and answers keep-alives meanwhile. So a client whose lease nothing has
- * confirmed for its length treats it as over for ever, revokes it, and goes on under another one (once).
+ * Each client has one lease, on which everything hangs that it writes, and one key for the lock, which it uses again
+ * for its next acquisition: the id of the acquisition is the value. A transaction creates the key, unless it is there
+ * or the id is sealed; the key that was created first holds the lock. A release deletes the key if the id stands
+ * there. An id that was given up is sealed by the transaction that releases it, so that a late copy does nothing; a
+ * copy that comes when the lease is over is refused. The lease is renewed by keep-alives, and validity counts from
+ * the last one. A leader that finds a lease at its end orders that it be revoked; the order may come late, and after
+ * an election (once) the next leader gives all leases their full time again and answers keep-alives meanwhile. So a
+ * client whose lease nothing has confirmed for its length treats it as over for ever, revokes it, and goes on under
+ * another one (once).
  *
- * Timers count down or up to a limit; a run ends when each client has used its acquisitions: the first one IDS, and the
- * second one. With CALM time stands still, so
- * that more acquisitions can be searched: no lease ends, no process stops and no leader is elected.
+ * Timers count down or up to a limit; a run ends when each client has used its acquisitions: the first client IDS
+ * of them, and the second a single one. With CALM time stands still, so that more acquisitions can be searched: no
+ * lease ends, no process stops and no leader is elected.
  *
  * What must hold:
  *   exclusion   at most one context says that the lock is held, but for that of a process that stands still and whose
@@ -20,10 +21,14 @@
  *   settled     no key has an id that the ledger has finished with
  *
  * Wrong variants, each of which must be caught:
- *   BARE_RELEASE  a release deletes the key, whatever id it has   NO_SEAL     a release by the ledger writes no seal
- *   SEAL_LATER    the seal is written by a second transaction     ANY_LEASE   a copy writes without its lease
- *   OWN_KEY       the id in the key is not compared               GOES_ON     a lease is over only when etcd says so
- *   NOT_FIRST     any key has the lock           NO_END      validity is never compared with the clock
+ *   BARE_RELEASE  a release deletes the key, whatever id it has (CALM)
+ *   OWN_KEY       the id in the key is not compared (CALM)
+ *   NOT_FIRST     any key has the lock (CALM)
+ *   NO_SEAL       a release by the ledger writes no seal
+ *   SEAL_LATER    the seal is written by a second transaction (CALM)
+ *   ANY_LEASE     a copy writes without its lease
+ *   GOES_ON       a lease is over only when etcd says so
+ *   NO_END        validity is never compared with the clock
  */
 #ifndef IDS
 #define IDS 2

@@ -2,24 +2,27 @@
  * The queue of a fair lock.
  *
  * Three processes call Lock again and again. The server keeps a queue of those that wait, in the order in which they
- * came. A release does not free the lock: the same step invites the first one in the queue whose process lives, so that
- * nobody can get in between. An invited process claims the lock; an invitation that is not claimed ends after a time, and
- * its process is passed over. Every waiter asks once in a tick, which keeps its place and tells the server that its
- * process lives. Processes die and messages are lost at any point, FAULTS times in all.
+ * came. A release does not free the lock: the same step invites the first one in the queue whose process lives, so
+ * that nobody can get in between. An invited process claims the lock; an invitation that is not claimed ends after a
+ * time, and its process is passed over. Every waiter asks once in a tick, which keeps its place and tells the server
+ * that its process lives. Processes die and messages are lost at any point, FAULTS times in all.
  *
  * Every timer counts down, so time has no end here.
  *
  * What must hold:
  *   order   the lock goes to a waiter only if nobody waits who registered before and runs
- *   exclusion
- *   woken   a waiter that runs has the lock after as many ticks as there can be: one for each that is before it, and for
- *           each fault the rest of a lease or of an invitation, and the time after which a process counts as dead
+ *   single  at most one process has the lock
+ *   woken   a waiter that runs has the lock in time: a tick for each that can be before it, and for each fault a lease,
+ *           an invitation, and the time after which a process counts as dead
  *
  * Wrong variants, each of which must be caught:
- *   BARGES     any process takes a free lock        LAST_IN     the last that came is invited
- *   CLAIMS     any process claims an invitation     NO_POLL     a waiter asks only when a message wakes it
- *   ENDLESS    an invitation does not end           NO_JUDGING  the dead are invited as well
- *   STAYS      a waiter that leaves keeps its place
+ *   BARGES      any process takes a free lock
+ *   LAST_IN     the last that came is invited
+ *   CLAIMS      any process claims an invitation
+ *   NO_POLL     a waiter asks only when a message wakes it
+ *   ENDLESS     an invitation does not end
+ *   NO_JUDGING  the dead are invited as well
+ *   STAYS       a waiter that leaves keeps its place
  */
 #ifndef LEASE
 #define LEASE 2

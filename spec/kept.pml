@@ -1,14 +1,15 @@
 /*
  * A lock that stays with its process.
  *
- * Process A keeps what it locked: after its unlock the grant is idle, and the next call of A has it without asking the
- * server. Process B wants the same lock now and then. The server tells A of that when it refuses B (the want), and A
- * lets an idle grant go. No other process can see whether A needs the lock, so A also lets it go some time after the
- * request that brought it (KEEP).
+ * Process A keeps what it locked: after its unlock the grant is idle, and the next call of A has it without asking
+ * the server. Process B wants the same lock now and then. The server tells A of that when it refuses B (the want),
+ * and A lets an idle grant go. No other process can see whether A needs the lock, so A also lets it go some time
+ * after the request that brought it (KEEP).
  *
- * Time is a number of ticks, and every timer counts down or up to its limit, so time has no end here: A and B go on for
- * ever, and the checker visits every state that they can come to. Requests have answers in this model, since lock.pml is
- * about those that have none; only the want may be lost or late (LOSES), and A may stand still at any time.
+ * Time is a number of ticks, and every timer counts down or up to its limit, so time has no end here: A and B go on
+ * for ever, and the checker visits every state that they can come to. Requests have answers in this model, since
+ * lock.pml is about those that have none; only the want may be lost or late (LOSES), and A may stand still at any
+ * time.
  *
  * What must hold:
  *   exclusion  A's context and B's never both say that they hold, but for an A that stands still past its validity
@@ -16,10 +17,13 @@
  *              when A stands still within KEEP and a lease more. A calls again and again meanwhile
  *
  * Wrong variants, each of which must be caught:
- *   RESUMES_STALE   a call resumes what is not valid (KEEP=6)          NO_LIMIT       nothing but a want ends it (LOSES)
- *   TWO_STEPS       a grant that is being let go can be resumed        KEEPS_WANTED   unlock keeps what is wanted
- *   EARLY_WANT      a want that comes before its grant is forgotten    IGNORES_WANT   a want of an idle grant is dropped
- *                                                                      NOT_OWED       A asks before B was heard (LOSES)
+ *   RESUMES_STALE  a call resumes what is not valid any more (KEEP=6)
+ *   TWO_STEPS      a grant that is being let go can be resumed
+ *   EARLY_WANT     a want that comes before its grant is forgotten
+ *   IGNORES_WANT   a want of an idle grant is dropped
+ *   KEEPS_WANTED   unlock keeps what is wanted
+ *   NO_LIMIT       nothing but a want ends an idle grant (LOSES)
+ *   NOT_OWED       A asks before B was heard (LOSES)
  */
 #ifndef LEASE
 #define LEASE 4

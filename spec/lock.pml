@@ -4,16 +4,16 @@
  * The server has one record of the lock: which id holds it, until when by the server's clock, and the newest fencing
  * token. A client asks for the lock by an id that it uses for one acquisition, counts its validity from when it sent
  * the request, renews, ends its context when the validity is over, and releases. The network carries a request out
- * late, twice or never, and loses or delays every reply. A process stops and goes on at any time. A resource beside
- * the lock accepts writes with their tokens.
+ * late, twice or never, and loses or delays every reply. A process that holds stops and goes on at any time; one that
+ * does not hold may take no step for as long as it likes. A resource beside the lock accepts writes with their tokens.
  *
- * Time is a number of ticks. The server's clock is the same number, or one more from some moment on: that is the drift.
- * Each option of a `do` loop below is one step. The checker tries every order of steps, and in each state it evaluates
- * the assertions.
+ * Time is a number of ticks. The server's clock is the same number, or one more from some moment on: that is the
+ * drift. Each option of a `do` loop below is one step. The checker tries every order of steps, and in each state it
+ * evaluates the assertions.
  *
  * What must hold (inline `check`, and the asserts where a token is made, a write is accepted and time goes on):
- *   exclusion   at most one context says that the lock is held, except that of a process that stands still; that
- *               exception ends with the validity by its own clock, and none is made for it in a state before that
+ *   exclusion   at most one context says that the lock is held, but for that of a process that stands still and whose
+ *               validity is over; and two only after the server has lost its data
  *   tokens      a new token is above every older one, also after the server has lost its data
  *   writes      the resource accepts no write of an earlier holder after one of a later holder
  *   settled     an id that the ledger has finished with never holds the lock again
@@ -24,16 +24,23 @@
  *   IDS      acquisitions of each client    LEASE   ticks of a lease    WINDOW  how many ticks late a request may be
  *   END      when time stops                FORGETS the server may lose its data, once
  *   CALM     from that tick on the network loses, delays and doubles nothing
+ *   DOUBLES  how often a request may be carried out
+ *   TOKENS   with tokens and the resource, and without renewals and drift
  *
  * Wrong variants, each of which must be caught:
- *   FROM_REPLY         validity counts from the reply              ALREADY_FROM_NOW  "already" counts from the last sending
- *   NO_MARGIN          validity is the whole lease                 NO_NOT_AFTER      the server carries out late requests
- *   REUSED_ID          a client uses one id for all acquisitions   RELEASE_ANY       a release frees the lock of any id
- *   LEDGER_ONCE        "not there" settles an id at any time       RELEASE_FIRST     unlock releases, then ends the context
- *   NO_END             nothing ends the context but an answer      RENEWS_ANY        a renewal renews the lock of any id
- *   COUNTED_TOKENS     tokens are counted and not timed (FORGETS)  NO_FENCE          the resource does not look at tokens
- *   STRICT             overlaps are errors after a loss of data as well (FORGETS): the loss is a real one
- *   NO_EXPIRY          a lock has no lease (CALM)                  RENEWS_ON         an ended hold is still renewed (CALM)
+ *   FROM_REPLY        validity counts from the reply
+ *   ALREADY_FROM_NOW  "already" counts from the last sending
+ *   NO_MARGIN         validity is the whole lease
+ *   NO_NOT_AFTER      the server carries out late requests
+ *   LEDGER_ONCE       "not there" settles an id at any time
+ *   RELEASE_FIRST     unlock releases, and then ends the context
+ *   NO_END            nothing ends the context but an answer
+ *   REUSED_ID         a client uses one id for all acquisitions (IDS=2)
+ *   RELEASE_ANY       a release frees the lock of any id (IDS=2)
+ *   COUNTED_TOKENS    tokens are counted and not timed (TOKENS FORGETS)
+ *   NO_FENCE          the resource does not look at tokens (TOKENS)
+ *   STRICT            overlaps are errors after a loss of data as well (FORGETS): so there are some
+ *   NO_EXPIRY         a lock has no lease (CALM)
  */
 #ifndef IDS
 #define IDS 2
@@ -139,7 +146,7 @@ byte writes[N];  /* a write is under way with this token; 0: none is */
 #else
 #define ENDS(c) (paused[c] || !context[c] || now < valid[c])
 #endif
-/* In the calm a process asks in each tick, and has its answers before the next; it unlocks in the tick in which it locks. */
+/* In the calm a process asks in each tick, has its answers before the next, and unlocks in the same tick. */
 #ifdef CALM
 bool asked[N];
 #define ASKS(c) (!asked[c])

@@ -1,23 +1,25 @@
 /*
  * One lock over three independent servers, and two processes that want it.
  *
- * A client asks all nodes at once. It holds when a majority granted, and its validity counts from before the first request
- * was sent. It renews at all nodes; the renewal counts if a majority still has the hold, and only then is the hold given
- * to nodes that lack it. An attempt that fails is taken back: a request by its id may still be carried out for a while,
- * and the ledger releases it then. One node restarts again and again, with its data or without;
- * after that it grants nothing for GUARD ticks, which is a lease. (The nodes are alike, so it is the first.)
+ * A client asks all nodes at once. It holds when a majority granted, and its validity counts from before the first
+ * request was sent. It renews at all nodes; the renewal counts if a majority still has the hold, and only then is the
+ * hold given to nodes that lack it. An attempt that fails is taken back: a request by its id may still be carried out
+ * for a while, and the ledger releases it then. One node restarts again and again, with its data or without; after
+ * that it grants nothing for GUARD ticks, which is a lease. (The nodes are alike, so it is the first.)
  *
  * Every timer counts down or up to a limit, so time has no end here. Fencing tokens over a quorum are the matter of
  * integration/model, an exhaustive search in Go, and are not repeated.
  *
- * What must hold: at most one context says that the lock is held, but for that of a process that stands still and whose
- * validity is over.
+ * What must hold: at most one context says that the lock is held, but for that of a process that stands still and
+ * whose validity is over.
  *
  * Wrong variants, each of which must be caught:
- *   NO_GUARD     a node grants as soon as it is up again          ONE_NODE      one grant is enough
- *   FROM_LAST    validity counts from the last answer             REGRANTS      a renewal that no majority confirms
- *                                                                               gives the hold to all nodes again
- *   SHORT_GUARD  the guard time is shorter than a lease           RENEWS_ONE    a renewal counts if one node has the hold
+ *   NO_GUARD     a node grants as soon as it is up again
+ *   SHORT_GUARD  the guard time is shorter than a lease
+ *   ONE_NODE     one grant is enough
+ *   FROM_LAST    validity counts from the last answer
+ *   REGRANTS     a renewal that no majority confirms gives the hold to all nodes again (LEASE=3)
+ *   RENEWS_ONE   a renewal counts if one node has the hold (LEASE=3)
  */
 #ifndef LEASE
 #define LEASE 3
@@ -45,7 +47,7 @@ mtype = {idle, asking, holds, parting};
 mtype state[2] = idle;
 bool asked[2 * NODES];   /* a request is under way: an acquisition, or a renewal of one that holds */
 bool granted[2 * NODES]; /* the client knows that the node granted, or renewed */
-byte age[2];             /* ticks since the first request was sent, LEASE at most */
+byte age[2];             /* ticks since the first request was sent, VALID at most */
 byte valid[2];           /* ticks */
 bool renews[2];          /* a renewal is under way since age */
 bool stands[2];
@@ -76,16 +78,19 @@ inline ask(c) {
 	for (i : 0 .. NODES - 1) { asked[AT(c, i)] = true; granted[AT(c, i)] = false }
 }
 
+/* Who answered is counted, and matters no more. */
+inline forget(c) { granted[AT(c, 0)] = false; granted[AT(c, 1)] = false; granted[AT(c, 2)] = false }
+
 /* The hold or the attempt is over here. What is under way, or stands at a node, is parted with. */
 inline part(c) {
 	state[c] = parting; valid[c] = 0; renews[c] = false; age[c] = 0;
-	for (i : 0 .. NODES - 1) { granted[AT(c, i)] = false }
+	forget(c)
 }
 
 /* The nodes that lack the hold get it, if they are free and may grant. */
 inline give(c) {
 	for (i : 0 .. NODES - 1) {
-		asked[AT(c, i)] = false; granted[AT(c, i)] = false;
+		asked[AT(c, i)] = false;
 		if
 		:: holder[i] == 0 && young[i] == 0 -> holder[i] = c + 1; remains[i] = LEASE
 		:: else
@@ -98,7 +103,7 @@ end:	do
 	:: atomic { !stands[c] && state[c] == idle -> state[c] = asking; ask(c); check() }
 	:: atomic { !stands[c] && state[c] == asking && QUORUM(c) ->
 		if
-		:: LEFT(c) > 0 -> state[c] = holds; valid[c] = LEFT(c); age[c] = 0
+		:: LEFT(c) > 0 -> state[c] = holds; valid[c] = LEFT(c); age[c] = 0; forget(c)
 		:: LEFT(c) == 0 -> part(c)
 		fi;
 		check() }
@@ -109,12 +114,12 @@ end:	do
 	:: atomic { !stands[c] && state[c] == holds && renews[c] && CONFIRMED(c) && valid[c] > 0 ->
 		renews[c] = false;
 		valid[c] = (LEFT(c) > valid[c] -> LEFT(c) : valid[c]);
-		age[c] = 0;
+		age[c] = 0; forget(c);
 		give(c);
 		check() }
 #ifdef REGRANTS
 	:: atomic { !stands[c] && state[c] == holds && renews[c] && valid[c] > 0 && !CONFIRMED(c) ->
-		renews[c] = false; give(c);
+		renews[c] = false; forget(c); give(c);
 		valid[c] = LEFT(c); age[c] = 0;
 		check() }
 #endif
@@ -141,7 +146,7 @@ end:	do
 		if
 		:: skip /* it is lost, or refused because it is late */
 		:: state[c] == holds && renews[c] && holder[n] == c + 1 -> remains[n] = LEASE; granted[AT(c, n)] = true
-		:: (state[c] == asking || state[c] == parting) && holder[n] == 0 && young[n] == 0 ->
+		:: !(state[c] == holds && renews[c]) && holder[n] == 0 && young[n] == 0 ->
 			holder[n] = c + 1; remains[n] = LEASE; granted[AT(c, n)] = (state[c] == asking)
 		fi;
 		check() }
@@ -172,7 +177,7 @@ proctype Time() {
 			young[i] = (young[i] > 0 -> young[i] - 1 : 0)
 		}
 		for (i : 0 .. 1) {
-			age[i] = ((state[i] == asking || renews[i]) && age[i] < LEASE -> age[i] + 1 : age[i]);
+			age[i] = ((state[i] == asking || renews[i]) && age[i] < VALID -> age[i] + 1 : age[i]);
 			valid[i] = (valid[i] > 0 -> valid[i] - 1 : 0)
 		}
 		check() }

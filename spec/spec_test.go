@@ -71,7 +71,7 @@ func searches() []search {
 			[]string{"BARGES", "LAST_IN", "CLAIMS", "NO_POLL", "ENDLESS", "NO_JUDGING", "STAYS"},
 		},
 		{
-			"redlock", "three nodes, one of which restarts with its data or without", "LEASE=2", "LEASE=2",
+			"redlock", "three nodes, one of which restarts with its data or without", "LEASE=2", "LEASE=3",
 			[]string{"NO_GUARD", "SHORT_GUARD", "ONE_NODE", "FROM_LAST", "REGRANTS LEASE=3", "RENEWS_ONE LEASE=3"},
 		},
 		{
