@@ -7,7 +7,7 @@ test test-all nightly: export CGO_ENABLED = 1
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all nightly simulate lint bench bench-far bench-stores scaling failover peers-safety results path fmt ci
+.PHONY: help demo test test-all nightly simulate spec lint bench bench-far bench-stores scaling failover peers-safety results path fmt ci
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,7 +19,7 @@ test: ## run the tests that take no minutes, under the race detector, on real se
 	@scripts/setup-redis.sh
 	@scripts/setup-postgres.sh
 	@scripts/setup-etcd.sh
-	@scripts/setup-cc.sh
+	@scripts/setup-spin.sh
 	@scripts/test.sh fast
 
 test-all: ## run all others: histories, mutants, the fault matrix, topologies, Java, containers, other servers
@@ -40,6 +40,10 @@ SCHEDULES ?= 1000000
 
 simulate: ## run SCHEDULES random schedules (a million) of whole clients, of one KIND or all; needs nothing but Go
 	HOLDFAST_SCHEDULES=$(SCHEDULES) HOLDFAST_KIND=$(KIND) go test -count=1 -v -timeout 0 -run '^TestSchedules$$' ./internal/testkit/simulation
+
+spec: ## visit every state of the models in spec, at their large bounds, and write the table of docs/spec.md; minutes
+	@scripts/setup-spin.sh
+	go test -count=1 -v -timeout 30m ./spec -run '^TestModels$$' -spec.large -spec.page ../docs/spec.md
 
 lint: ## check format, vet, staticcheck, our own budgets and our own words
 	@scripts/setup-cc.sh

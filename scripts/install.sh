@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs one thing with the system's package manager, if that works non-interactively:
 #
-#	scripts/install.sh redis|cc|make|pip|jdk|jdk17|etcd|prometheus|chromium|postgresql|pgbouncer|mariadb|strace
+#	scripts/install.sh redis|cc|make|pip|jdk|jdk17|etcd|prometheus|chromium|postgresql|pgbouncer|mariadb|strace|spin
 #
 # Fails if it may not or cannot; the caller reports that to the user.
 set -eu
@@ -89,6 +89,7 @@ apt-get-postgresql | apk-postgresql | brew-postgresql) install postgresql ;;
 dnf-postgresql) install postgresql-server ;;
 *-pgbouncer) install pgbouncer ;;
 *-strace) install strace ;;
+*-spin) install spin ;;
 apt-get-mariadb | dnf-mariadb) install mariadb-server ;;
 *-mariadb) install mariadb ;;
 # A JDK, the distribution's default or 17, and Maven.
