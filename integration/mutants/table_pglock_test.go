@@ -153,6 +153,17 @@ func init() {
 			file: statements + "want.sql", old: "FOR NO KEY UPDATE", new: weaker,
 			in: pgstore, by: "^TestAReleaseBesideTheMarkOfAWaiter$",
 		}, {
+			name: "PostgreSQL: a waiter relies on a message of which nothing was noted",
+			file: pgstore + "/lock.go",
+			old:  "slices.Contains(a.listens, one.name) && !noted {",
+			new:  "slices.Contains(a.listens, one.name) && noted && !noted {",
+			in: pgstore, by: "^TestAWaiterThatIsNotNotedAsksAgainSoon$",
+		}, {
+			name: "PostgreSQL: a waiter relies on the mark of another, which ends before it polls",
+			file: pgstore + "/lock.go",
+			old:  "noted := one.wanted-one.now >= poll.Microseconds()", new: "noted := one.wanted > one.now",
+			in: pgstore, by: "^TestAWaiterThatIsNotNotedAsksAgainSoon$",
+		}, {
 			name: "PostgreSQL: a waiter is marked before it hears anything",
 			file: pgstore + "/hub.go",
 			old:  "if h.sub == 0 {\n\t\treturn nil\n\t}\n\tfor _, name := range names {",

@@ -90,10 +90,10 @@ func (l *Lock) Retaining(until int64, as string) store.Protocol {
 
 // stands is what look.sql returns of a name. Times are in µs of the server's clock.
 type stands struct {
-	name, id   string
-	until, now int64
-	fence      int64
-	timeline   string
+	name, id           string
+	until, wanted, now int64
+	fence              int64
+	timeline           string
 }
 
 // of reports that the hold of this id stands.
@@ -110,7 +110,7 @@ func (one *stands) left() time.Duration {
 func scanStands(rows pgx.Rows) (all []stands, err error) {
 	for rows.Next() {
 		var one stands
-		if err := rows.Scan(&one.name, &one.id, &one.until, &one.fence, &one.now, &one.timeline); err != nil {
+		if err := rows.Scan(&one.name, &one.id, &one.until, &one.wanted, &one.fence, &one.now, &one.timeline); err != nil {
 			return nil, err
 		}
 		all = append(all, one)
@@ -126,8 +126,9 @@ type attempt struct {
 	waits   bool // somebody waits if the answer is "busy"
 	insists bool // a name without a row gets one, and what is free is asked for again
 
-	found []stands
-	makes bool // a row was missing
+	listens []string // the names for whose releases this client listens
+	found   []stands
+	makes   bool // a row was missing
 }
 
 // timed sends attempts, not later than the ask allows. A row that is missing is made, and one that became free in
@@ -171,9 +172,9 @@ func (s *Store) timed(ctx context.Context, when store.Timing, a *attempt, taken 
 func (a *attempt) request(s *Store, notAfter int64) request {
 	r := request{name: "acquire", calls: len(a.names), relied: true, within: func(b *pgx.Batch) {
 		a.take(b, notAfter)
-		if listens := s.hub.listening(a.names); a.waits && len(listens) > 0 {
-			b.Queue(s.sql.want, listens, a.id, (2 * s.poll).Milliseconds())
-			if anew := s.hub.announces(listens); len(anew) > 0 {
+		if a.listens = s.hub.listening(a.names); a.waits && len(a.listens) > 0 {
+			b.Queue(s.sql.want, a.listens, a.id, (2 * s.poll).Milliseconds())
+			if anew := s.hub.announces(a.listens); len(anew) > 0 {
 				b.Queue(s.sql.announce, s.table.channel(), a.id, anew)
 			}
 		}
@@ -200,6 +201,18 @@ func (a *attempt) decided() bool {
 	return a.insists && slices.ContainsFunc(a.found, func(one stands) bool { return !one.free() })
 }
 
+// again is how soon to ask again for what others have.
+//
+// A lock may be released just before a client that listens notes that, and be taken again just before it looks: nothing
+// is noted then, since the lock was free, and what stands now would be released unheard.
+func (a *attempt) again(one stands, poll time.Duration) time.Duration {
+	noted := one.wanted-one.now >= poll.Microseconds()
+	if a.waits && slices.Contains(a.listens, one.name) && !noted {
+		return lockedFor
+	}
+	return max(one.left(), lockedFor)
+}
+
 // confirm makes sure that what an earlier copy took is where it must be. It is seen as soon as its commit stands on
 // this server, be it that nobody waits for the standby any more: an operator, or the end of the connection, ends that
 // wait.
@@ -211,7 +224,8 @@ func (s *Store) confirm(ctx context.Context, a *attempt) error {
 }
 
 // lockedFor is how soon to ask again for a lock that is free, and whose row is locked: by an attempt of another client,
-// or by a transaction of Tx whose hold is over. No message tells when that ends.
+// or by a transaction of Tx whose hold is over. No message tells when that ends. It is the same for a lock that went from
+// hand to hand while this client could not note that it listens.
 const lockedFor = 50 * time.Millisecond
 
 // Acquire implements [store.Protocol].
@@ -258,7 +272,7 @@ func (l *Lock) answer(reply store.AcquireReply, a *attempt, ask store.Ask) store
 	case ask.From != "":
 		reply = store.AcquireReply{Status: store.Gone}
 	default:
-		reply = store.AcquireReply{Status: store.Busy, PTTL: max(now.left(), lockedFor)}
+		reply = store.AcquireReply{Status: store.Busy, PTTL: a.again(now, l.store.poll)}
 	}
 	return reply
 }
@@ -292,7 +306,7 @@ func (s *Store) AcquireAll(
 	for i, name := range names {
 		one := at[name]
 		if !one.of(id) {
-			return store.AcquireAllReply{Status: store.Busy, Which: i, PTTL: max(one.left(), lockedFor)}, receipt, nil
+			return store.AcquireAllReply{Status: store.Busy, Which: i, PTTL: a.again(one, s.poll)}, receipt, nil
 		}
 		reply.Fences[i] = one.fence
 	}

@@ -241,6 +241,42 @@ func TestNobodyIsMarkedWhoHearsNothing(t *testing.T) {
 	require.Equal(t, "f", marked(), "nobody waits")
 }
 
+// A waiter whose lock went from hand to hand while it could not note that it listens would hear of no release: it asks
+// again soon.
+func TestAWaiterThatIsNotNotedAsksAgainSoon(t *testing.T) {
+	t.Parallel()
+	r := newRows(t)
+	p, s := r.open(t, "c"), r.session(t)
+	s.insert("n")
+	require.True(t, s.acquire("n", "X", far).held)
+	p.hub.listen("n", "n")
+	p.hub.stands()
+	single := func() time.Duration {
+		reply, _ := p.acquire("n", "c:1")
+		require.Equal(t, store.Busy, reply.Status)
+		return reply.PTTL
+	}
+	set := func() time.Duration {
+		members := []store.Member{{Proto: p.Lock("n"), Lease: patience}}
+		reply, _, err := p.AcquireAll(within(t), members, "c:2", p.timing())
+		require.NoError(t, err)
+		require.Equal(t, store.Busy, reply.Status)
+		return reply.PTTL
+	}
+	for _, ask := range []func() time.Duration{single, set} {
+		s.exec("UPDATE holdfast_lock SET wanted = 'epoch'")
+		want := p.sql.want
+		p.sql.want = "SELECT $1::text[], $2::text, $3::bigint" // as if the lock had been free at that moment
+		require.Equal(t, lockedFor, ask())
+		p.sql.want = want
+		require.Greater(t, ask(), lockedFor)
+	}
+	s.exec("UPDATE holdfast_lock SET wanted = clock_timestamp() + interval '1 minute'")
+	p.sql.want = "SELECT $1::text[], $2::text, $3::bigint"
+	p.poll = 2 * time.Minute
+	require.Equal(t, lockedFor, single(), "the note of another waiter ends before this one polls")
+}
+
 // A server on another timeline is another one: what it lacks is to be found out.
 func TestAnotherTimelineIsAnotherServer(t *testing.T) {
 	t.Parallel()
