@@ -157,7 +157,7 @@ func init() {
 			file: pgstore + "/lock.go",
 			old:  "slices.Contains(a.listens, one.name) && !noted {",
 			new:  "slices.Contains(a.listens, one.name) && noted && !noted {",
-			in: pgstore, by: "^TestAWaiterThatIsNotNotedAsksAgainSoon$",
+			in:   pgstore, by: "^TestAWaiterThatIsNotNotedAsksAgainSoon$",
 		}, {
 			name: "PostgreSQL: a waiter relies on the mark of another, which ends before it polls",
 			file: pgstore + "/lock.go",

@@ -136,7 +136,7 @@ func (l *Lock) Acquire(
 	if !errors.Is(err, errOver) {
 		return reply, receipt, err
 	}
-	// A new lease takes the place of one that is over. If none can be had, what was done under the old one may stand.
+	// A new lease takes the place of one that is over. If there is none, what was done under the old one may stand.
 	doubt, before := receipt, err
 	if reply, receipt, err = l.acquire(sent, ask); err != nil && doubt.Late > 0 && receipt.Late == 0 {
 		return reply, doubt, before

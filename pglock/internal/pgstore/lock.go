@@ -110,7 +110,8 @@ func (one *stands) left() time.Duration {
 func scanStands(rows pgx.Rows) (all []stands, err error) {
 	for rows.Next() {
 		var one stands
-		if err := rows.Scan(&one.name, &one.id, &one.until, &one.wanted, &one.fence, &one.now, &one.timeline); err != nil {
+		err := rows.Scan(&one.name, &one.id, &one.until, &one.wanted, &one.fence, &one.now, &one.timeline)
+		if err != nil {
 			return nil, err
 		}
 		all = append(all, one)
@@ -224,8 +225,8 @@ func (s *Store) confirm(ctx context.Context, a *attempt) error {
 }
 
 // lockedFor is how soon to ask again for a lock that is free, and whose row is locked: by an attempt of another client,
-// or by a transaction of Tx whose hold is over. No message tells when that ends. It is the same for a lock that went from
-// hand to hand while this client could not note that it listens.
+// or by a transaction of Tx whose hold is over. No message tells when that ends. It is the same for a lock that went
+// from hand to hand while this client could not note that it listens.
 const lockedFor = 50 * time.Millisecond
 
 // Acquire implements [store.Protocol].
