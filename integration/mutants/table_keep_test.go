@@ -124,6 +124,14 @@ func init() {
 			old:  "if w.Look() == localqueue.Waiting {\n\t\t\tk.wantedHereLocked()",
 			new:  "if w.Look() == localqueue.Granted {\n\t\t\tk.wantedHereLocked()",
 			in:   "rlock", by: "^TestWanted$",
+		}, {
+			name: "a lock that was kept is left to others for no longer than any other",
+			file: "internal/engine/key.go", old: "if g.kept != nil && owed > 0 {", new: "if g.kept != nil && owed < 0 {",
+			in: "internal/engine", by: "^TestALockThatWasKeptIsLeftForLonger$",
+		}, {
+			name: "a lock that was kept goes on with its series when its last turn was short",
+			file: "internal/engine/key.go", old: "last, ends = g.since, k.wanted", new: "last, ends = last, k.wanted",
+			in: "internal/engine", by: "^TestALockThatWasKeptIsLeftForLonger$",
 		},
 	}...)
 }

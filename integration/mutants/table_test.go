@@ -340,8 +340,8 @@ var table = append(histories, []mutant{
 	}, {
 		name: "what is owed is remembered for ever",
 		file: "internal/engine/table.go",
-		old:  `now-d.line[n].at >= localqueue.RunPause`,
-		new:  `now-d.line[n].at >= 99*localqueue.RunPause`,
+		old:  `now >= d.line[n].until`,
+		new:  `now >= 99*d.line[n].until`,
 		in:   "internal/engine", by: "^TestWhatIsOwedOutlivesTheKey$",
 	}, {
 		name: "a caller enters a key that was removed",

@@ -55,6 +55,31 @@ func TestWhatIsOwedOutlivesTheKey(t *testing.T) {
 	})
 }
 
+// A lock that was kept is left to others for longer: who waits for it may be a client that did not say so. However short
+// the last turn was, it is no series that goes on.
+func TestALockThatWasKeptIsLeftForLonger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFloor(t)
+		keeps := keyed("k")
+		keeps.Keep = KeepMost
+		w := f.engine.newWaiter(keeps, f.engine.clock.Now(), outer{})
+		require.True(t, f.table.enter(w, false))
+		w.key.mu.Lock()
+		g, _ := f.engine.newGrantLocked(w.key, keeps, w.ID, 1, f.engine.clock.Now(), 0)
+		w.key.winLocked(w, g)
+		w.key.unlock()
+		require.NotNil(t, g.kept)
+		time.Sleep(long)
+		g.key.released(g, f.engine.clock.Now()-time.Millisecond, one)
+		require.Equal(t, f.engine.clock.Now()+localqueue.KeptPause, f.out("k"))
+		time.Sleep(localqueue.KeptPause - 1)
+		require.NotZero(t, f.out("k"))
+		time.Sleep(1)
+		require.Zero(t, f.out("k"))
+		f.empty()
+	})
+}
+
 // Nothing is kept of a release that nobody else heard, or that no other process is known to want: a store that cannot
 // count assumes one.
 func TestNothingIsOwedWhereNobodyHeard(t *testing.T) {

@@ -77,9 +77,9 @@ func (k *Key) unlock() {
 		if k.queue != nil && k.queue.Idle() {
 			k.dropQueueLocked()
 		}
-	case k.queue != nil && k.queue.Remembers(k.table.engine.clock.Now()): // for RunPause at most
+	case k.queue != nil && k.queue.Remembers(k.table.engine.clock.Now()): // for KeptPause at most
 		k.queue.deserted = k.table.engine.clock.Now()
-		k.table.deserted.add(desertion{k, k.queue.deserted})
+		k.table.deserted.add(desertion{k, k.queue.deserted, k.queue.RememberedUntil()})
 	default:
 		k.removeLocked()
 	}
@@ -261,8 +261,8 @@ func (k *Key) drop(g *Grant) {
 func (k *Key) released(g *Grant, last time.Duration, ends runEnd) {
 	k.mu.Lock()
 	defer k.unlock()
-	if g.kept != nil {
-		ends = k.wantedByLocked(g, ends)
+	if g.kept != nil { // its run is as long as it was kept
+		last, ends = g.since, k.wantedByLocked(g, ends)
 	}
 	owed := 0
 	if k.queue != nil {
@@ -272,6 +272,9 @@ func (k *Key) released(g *Grant, last time.Duration, ends runEnd) {
 		owed = k.endRunLocked(last, ends)
 	}
 	k.dropLocked(g, owed)
+	if g.kept != nil && owed > 0 {
+		k.queue.LeaveFor(localqueue.KeptPause, k.table.engine.clock.Now())
+	}
 }
 
 // endRunLocked notes the end of a run, whose last turn began at an instant, and returns to how many other processes

@@ -138,7 +138,8 @@ func (t *table) answerAll(proto store.Protocol, asked time.Duration) {
 
 // deserted are the Keys that nobody holds or waits for, and that remember what the process owes to others: a goroutine
 // that unlocks and locks again finds it then. No timer ends that: the next call that locks anything removes what is
-// over, and the oldest beyond maxDeserted. For a key that is removed early, nothing is owed any more.
+// over, in the order in which they were deserted, and the oldest beyond maxDeserted. For a key that is removed early,
+// nothing is owed any more.
 type deserted struct {
 	any atomic.Bool // there is one; written under the mutex
 
@@ -146,11 +147,11 @@ type deserted struct {
 	line []desertion
 }
 
-// desertion is that nobody held or waited for a key from an instant on. There may be several of one key, of which the
-// last counts, and none if somebody came back since.
+// desertion is that nobody held or waited for a key from an instant on, and until when the key is remembered. There may
+// be several of one key, of which the last counts, and none if somebody came back since.
 type desertion struct {
-	key *Key
-	at  time.Duration
+	key       *Key
+	at, until time.Duration
 }
 
 const maxDeserted = 1024
@@ -170,7 +171,7 @@ func (d *deserted) removeOver(now time.Duration) {
 	}
 	d.mu.Lock()
 	n, early := 0, max(len(d.line)-maxDeserted, 0)
-	for n < len(d.line) && (n < early || now-d.line[n].at >= localqueue.RunPause) {
+	for n < len(d.line) && (n < early || now >= d.line[n].until) {
 		n++
 	}
 	over := slices.Clone(d.line[:n])

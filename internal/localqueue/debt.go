@@ -6,6 +6,11 @@ import "time"
 // pass.
 const RunPause = 5 * time.Millisecond
 
+// KeptPause is the same after a grant that was kept, which its process may have had for a second. Another process that
+// waits may be one that does not say so, and needs some milliseconds until it is awake: if it comes too late, it waits
+// for one more second.
+const KeptPause = 25 * time.Millisecond
+
 const maxOwed = 64 // releases of others that a process lets pass after a run
 
 // Heard is how many messages of a key's channel were heard under one subscription. The zero Heard is that of

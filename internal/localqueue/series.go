@@ -39,5 +39,14 @@ func (q *Queue) EndSeries() { q.series = series{} }
 // on with its series, or owes what it owed.
 func (q *Queue) Remember(now time.Duration) { q.remembered = now + RunPause }
 
+// LeaveFor has a process that does not listen leave the key to others for as long as pause, and not for [RunPause]. It
+// comes after the release, when something is owed.
+func (q *Queue) LeaveFor(pause, now time.Duration) {
+	q.remembered, q.debt.until = now+pause, now+pause
+}
+
+// RememberedUntil is the instant until which the queue is remembered.
+func (q *Queue) RememberedUntil() time.Duration { return q.remembered }
+
 // Remembers reports whether it is.
 func (q *Queue) Remembers(now time.Duration) bool { return now < q.remembered }
