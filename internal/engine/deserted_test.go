@@ -55,7 +55,7 @@ func TestWhatIsOwedOutlivesTheKey(t *testing.T) {
 	})
 }
 
-// A lock that was kept is left to others for longer: who waits for it may be a client that did not say so. However short
+// A lock that was kept is left to others for longer: one of them may be a client that did not say that it waits. However short
 // the last turn was, it is no series that goes on.
 func TestALockThatWasKeptIsLeftForLonger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -72,9 +72,9 @@ func TestALockThatWasKeptIsLeftForLonger(t *testing.T) {
 		time.Sleep(long)
 		g.key.released(g, f.engine.clock.Now()-time.Millisecond, one)
 		require.Equal(t, f.engine.clock.Now()+localqueue.KeptPause, f.out("k"))
-		time.Sleep(localqueue.KeptPause - 1)
+		time.Sleep(localqueue.KeptPause - time.Microsecond)
 		require.NotZero(t, f.out("k"))
-		time.Sleep(1)
+		time.Sleep(time.Microsecond)
 		require.Zero(t, f.out("k"))
 		f.empty()
 	})
