@@ -126,7 +126,11 @@ func init() {
 			in:   "rlock", by: "^TestWanted$",
 		}, {
 			name: "a lock that was kept is left to others for no longer than any other",
-			file: "internal/engine/key.go", old: "if g.kept != nil && owed > 0 {", new: "if g.kept != nil && owed < 0 {",
+			file: "internal/engine/key.go", old: "owed > 0 && !ends.asked {", new: "owed < 0 {",
+			in: "internal/engine", by: "^TestALockThatWasKeptIsLeftForLonger$",
+		}, {
+			name: "a client that lets a lock go because another one asked for it waits as long as for a stranger",
+			file: "internal/engine/key.go", old: "owed > 0 && !ends.asked {", new: "owed > 0 {",
 			in: "internal/engine", by: "^TestALockThatWasKeptIsLeftForLonger$",
 		}, {
 			name: "a lock that was kept goes on with its series when its last turn was short",

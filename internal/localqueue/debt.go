@@ -6,9 +6,9 @@ import "time"
 // pass.
 const RunPause = 5 * time.Millisecond
 
-// KeptPause is the same after a grant that was kept, which its process may have had for a second. Another process that
-// waits may be one that does not say so, and needs some milliseconds until it is awake: if it comes too late, it waits
-// for one more second.
+// KeptPause is the same after a grant that was kept, which its process may have had for a second, and that nobody asked
+// for. Redisson's clients do not ask: a thread that waits hears of the release, and needs some milliseconds until it is
+// awake. If it comes too late, it waits for one more second.
 const KeptPause = 25 * time.Millisecond
 
 const maxOwed = 64 // releases of others that a process lets pass after a run
