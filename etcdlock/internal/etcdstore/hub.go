@@ -34,8 +34,7 @@ type line struct {
 	tickets  map[*ticket]struct{}
 	messages uint64
 	id       string             // of the waiter; "": none is known
-	own      string             // its key
-	made     int64              // at which revision it was
+	made     int64              // at which revision its key was
 	before   string             // what is watched beside it
 	stop     context.CancelFunc // of the watch; nil: nothing is watched
 	timer    *time.Timer        // until the line is forgotten
@@ -111,11 +110,11 @@ func (h *hub) behind(name, id string, place, before *mvccpb.KeyValue, at int64) 
 	if before != nil {
 		other = string(before.Key)
 	}
-	if l.stop != nil && l.id == id && l.own == own && l.before == other {
+	if l.stop != nil && l.made == place.CreateRevision && l.before == other {
 		return
 	}
 	l.haltLocked()
-	l.id, l.own, l.made, l.before = id, own, place.CreateRevision, other
+	l.id, l.made, l.before = id, place.CreateRevision, other
 	if before == nil {
 		return
 	}
@@ -164,7 +163,7 @@ func (l *line) haltLocked() {
 // arrived says that the waiter of a name has the lock: nothing is to be watched for it.
 func (h *hub) arrived(name string) { h.leave(name, "") }
 
-// leave says that an id does not wait any more. "" stands for the one that did.
+// leave says that an id does not wait any more: the given one, or with "" any.
 func (h *hub) leave(name, id string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -173,7 +172,7 @@ func (h *hub) leave(name, id string) {
 		return
 	}
 	l.haltLocked()
-	l.id, l.own, l.before = "", "", ""
+	l.id, l.made, l.before = "", 0, ""
 	h.dropLocked(name, l)
 }
 
