@@ -52,6 +52,51 @@ func TestAnAcquisitionWhoseAnswerIsLost(t *testing.T) {
 	}
 }
 
+// A lock whose base of tokens has to be made is granted once, though the answer to that is lost, with a token above it.
+func TestABaseWhoseAnswerIsLost(t *testing.T) {
+	t.Parallel()
+	for way, fate := range ways {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			faults, c, plain, name := wired(t)
+			l := c.Lock(name)
+			held, unlock := take(t, l)
+			before := fenceOf(t, l, held)
+			require.NoError(t, unlock())
+			_, err := plain.Delete(within(t), ownOf(name)+"base")
+			require.NoError(t, err)
+			rule := faults.on(writing, fate)
+			held, unlock = take(t, l)
+			rule.wait(t)
+			require.Greater(t, fenceOf(t, l, held), before)
+			stand(t, plain, name, 1)
+			require.NoError(t, unlock())
+			require.Empty(t, keysOf(t, plain, name+"/"))
+		})
+	}
+}
+
+// A lock of another client is broken once, though the answer is lost: the holder that comes next keeps it.
+func TestABreakWhoseAnswerIsLost(t *testing.T) {
+	t.Parallel()
+	for way, fate := range ways {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			faults, c, plain, name := wired(t)
+			all, _ := clients(t, 2, etcdlock.Options{})
+			take(t, all[0].Lock(name))
+			got := waits(t, plain, all[1].Lock(name), 2)
+			rule := faults.on(releasing, fate)
+			require.NoError(t, c.Lock(name).Break(within(t)))
+			rule.wait(t)
+			next := has(t, got)
+			require.NoError(t, next.held.Err())
+			stand(t, plain, name, 1)
+			require.NoError(t, next.unlock())
+		})
+	}
+}
+
 // What was taken for a caller that has left is released.
 func TestAnAcquisitionWhoseCallerLeft(t *testing.T) {
 	t.Parallel()

@@ -18,6 +18,7 @@ const (
 	acquiring = "acquire" // puts a key of a lock
 	releasing = "release" // deletes one
 	reading   = "read"    // polls, or looks at what is held
+	writing   = "write"   // puts a key without a lease: the base of tokens, or a note
 	renewing  = "LeaseKeepAlive"
 )
 
@@ -38,7 +39,7 @@ func kindOf(method string, request any) string {
 		case op.GetRequestPut().Lease != 0:
 			kind = acquiring
 		default:
-			kind = "write"
+			kind = writing
 		}
 	}
 	return kind
