@@ -53,7 +53,7 @@
 //
 // A client uses few keys of a name, again and again: etcd keeps the names of deleted keys until it compacts, and
 // would read past them. The value of a key is the id of the acquisition. A release, a renewal and a note compare it,
-// so one that is late finds another id and does nothing. While a copy of a request for an id may come, no other id
+// so a late one finds another id and does nothing. While a copy of a request for an id may come, no other id
 // has its key.
 //
 // A transaction of etcd has no clock, so a copy of a request cannot be told to be too late. It is told otherwise: an id

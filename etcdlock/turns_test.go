@@ -67,7 +67,7 @@ func TestTheLockGoesInTheOrderOfArrival(t *testing.T) {
 	}
 }
 
-// A waiter behind another one that leaves waits for the key before that from then on.
+// When a waiter leaves, the next one waits for the key that was before it.
 func TestAWaiterBehindOneThatLeaves(t *testing.T) {
 	t.Parallel()
 	all, plain := clients(t, 3, etcdlock.Options{})

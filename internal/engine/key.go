@@ -272,7 +272,7 @@ func (k *Key) released(g *Grant, last time.Duration, ends runEnd) {
 		owed = k.endRunLocked(last, ends)
 	}
 	k.dropLocked(g, owed)
-	if g.kept != nil && owed > 0 && !ends.asked { // one that has asked is on its way
+	if g.kept != nil && owed > 0 && !ends.asked { // a client that asked is on its way
 		k.queue.LeaveFor(localqueue.KeptPause, k.table.engine.clock.Now())
 	}
 }

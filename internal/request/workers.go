@@ -16,7 +16,7 @@ type workers struct {
 // run runs fn in a worker, which the Sender joins. It returns false if the Sender is closed.
 func (w *workers) run(s *Sender, fn func()) bool {
 	select {
-	case w.next <- fn: // to one that is parked
+	case w.next <- fn: // a parked worker takes it
 		return true
 	default:
 		return s.Spawn(func() { w.work(s, fn) })

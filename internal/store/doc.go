@@ -74,6 +74,6 @@
 //     than five, or an election ends every hold.
 //   - A place in the store's queue that is taken by asking is given up by a release ([Traits] Marks). To ask again must
 //     then be a read.
-//   - Tokens are comparable within one store. One that counts revisions adds a base, or they fall when a program moves,
-//     and reads it with every grant, so that it can be raised.
+//   - Tokens are comparable within one store. A store that counts revisions adds a base, or they fall when a program
+//     moves, and reads it with every grant, so that it can be raised.
 package store

@@ -19,8 +19,8 @@ const tokensEach = 1024
 // fence is the newest token of a key that was made at a revision, above a base.
 //
 // The base is read by the transaction that finds the key first. Of two holds of a name the later one found itself first
-// after the earlier one had left, so the base that it read is no lower, and its revision is higher. Whoever raises the
-// base meanwhile raises tokens, and needs to tell nobody.
+// after the earlier one had left, so the base that it read is no lower, and its revision is higher. A call that
+// raises the base meanwhile raises the tokens, and has to tell nobody.
 func fence(base, revision int64) int64 { return base + revision*tokensEach + tokensEach - 1 }
 
 func (s *Store) baseKey() string { return s.own + "base" }
@@ -49,8 +49,8 @@ func (s *Store) based(ctx context.Context, found *mvccpb.KeyValue) (int64, error
 }
 
 // makeBase makes the base of tokens, if there is none, and reads it. It is the time in microseconds, as other stores'
-// tokens are: so tokens do not fall when a program moves to etcd, whose revisions are small numbers. One that an
-// operator has deleted comes back no lower than it was, as far as this client knows.
+// tokens are: so tokens do not fall when a program moves to etcd, whose revisions are small numbers. If an
+// operator has deleted the base, it comes back no lower than this client knew it.
 func (s *Store) makeBase(ctx context.Context) (int64, error) {
 	s.mu.Lock()
 	base := max(time.Now().UnixMicro(), s.base)

@@ -12,7 +12,7 @@ import (
 // Row is one name below which there are keys of locks.
 type Row struct {
 	Name    string
-	ID      string // of the one that came first, and holds the lock
+	ID      string // of the holder, whose key was made first
 	Fence   int64
 	Waiters int // the others
 

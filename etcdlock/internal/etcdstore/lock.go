@@ -136,7 +136,7 @@ func (l *Lock) Acquire(
 	if !errors.Is(err, errOver) {
 		return reply, receipt, err
 	}
-	// A new lease takes the place of one that is over. If there is none, what was done under the old one may stand.
+	// A new lease replaces the old one, which is over. If none can be made, what was done under the old one may stand.
 	doubt, before := receipt, err
 	if reply, receipt, err = l.acquire(sent, ask); err != nil && doubt.Late > 0 && receipt.Late == 0 {
 		return reply, doubt, before
@@ -347,7 +347,8 @@ func (l *Lock) Release(ctx context.Context, id string) (store.ReleaseReply, erro
 // removeMost is how many keys of a name are looked at for the id of another client.
 const removeMost = 1000
 
-// remove releases an id of another client, which breaks its lock.
+// remove releases an id that has no key in this client's session: that of another client, whose lock is broken, or one
+// whose session is over, of which nothing is left.
 func (l *Lock) remove(ctx context.Context, id string) (store.ReleaseReply, error) {
 	got, err := l.store.cli.Get(ctx, l.prefix, append(clientv3.WithFirstCreate(), clientv3.WithLimit(removeMost))...)
 	if err != nil {

@@ -42,10 +42,10 @@ func (s *session) keyOf(l *Lock, id string) (key string, has bool) {
 	return s.keyAt(l, n), true
 }
 
-// take gives an id a key below a name, and says whether it had none.
+// take gives an id a key below a name, and says whether it had that before.
 //
-// The keys are used again, by one id after the other: etcd keeps the names of keys that were deleted until it compacts,
-// and who is first is read past all of them.
+// The keys are used again, by one id after the other: etcd keeps the names of deleted keys until it compacts, and every
+// look at who is first reads past them.
 func (s *session) take(l *Lock, id string) (key string, had bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,8 +62,8 @@ func (s *session) take(l *Lock, id string) (key string, had bool) {
 	return s.keyAt(l, n), false
 }
 
-// free takes the key of an id back, which etcd has not, or not with that id. While a copy of a request for the id may
-// come that would put it there, only the id's seal ends that.
+// free takes the key of an id back: it is not in etcd, or not with that id. While a copy of a request may come that
+// would put it there, only the id's seal frees it.
 func (s *session) free(l *Lock, id string, sealed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,8 +108,8 @@ func stands(key, id string) []clientv3.Cmp {
 	}
 }
 
-// idOf is the id whose key this is, and what is noted of it. The keys of etcd's own clients have no id, so that is what
-// they are called.
+// idOf is the id whose key this is, and what is noted of it. The keys of etcd's own clients have no id in them: what
+// follows the lock's name stands for it.
 func (l *Lock) idOf(kv *mvccpb.KeyValue) (id string, noted []byte) {
 	return idBelow(l.prefix, kv)
 }

@@ -21,7 +21,7 @@ func (o *Owned) IsShared() bool { return o.owner == nil }
 // Owner returns the test that started the server, and may therefore disturb it.
 func (o *Owned) Owner() testing.TB {
 	if o.owner == nil {
-		panic(o.Kit + ": the shared server is for all tests: start one that may be disturbed")
+		panic(o.Kit + ": all tests share this server: start another one to disturb it")
 	}
 	return o.owner
 }
