@@ -1,12 +1,7 @@
 package docs_test
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
 	"os"
-	"path"
 	"regexp"
 	"strconv"
 	"strings"
@@ -14,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/gofiles"
 )
 
 // The columns of the table of defects, which has one more before them: what was wrong, and in which package.
@@ -156,30 +153,10 @@ func testsOfACell(t *testing.T, cell string) (tests []string) {
 func testsOfTheTree(t *testing.T) map[string]bool {
 	t.Helper()
 	tests := make(map[string]bool)
-	tree := os.DirFS("..")
-	require.NoError(t, fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && name != "." && (entry.Name() == "testdata" || strings.HasPrefix(entry.Name(), ".")):
-			return fs.SkipDir
-		case !strings.HasSuffix(name, "_test.go"):
-			return nil
+	require.NoError(t, gofiles.EachTest(os.DirFS(".."), func(f gofiles.File) {
+		for name := range f.Tests() {
+			tests[name] = true
 		}
-		source, err := fs.ReadFile(tree, name)
-		if err != nil {
-			return err
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, source, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		for _, decl := range file.Decls {
-			if fn, is := decl.(*ast.FuncDecl); is && fn.Recv == nil && strings.HasPrefix(fn.Name.Name, "Test") {
-				tests[path.Dir(name)+" "+fn.Name.Name] = true
-			}
-		}
-		return nil
 	}))
 	require.Greater(t, len(tests), 1000)
 	return tests

@@ -1,13 +1,8 @@
 package integration_test
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
 	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -17,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/gofiles"
 )
 
 // regressionTables are the tables of REGRESSIONS.md: the word that comments name a number with, and the numbers
@@ -129,11 +126,11 @@ func TestTheRegressionListSaysWhichDefectsAreOpen(t *testing.T) {
 			listed[row[1]] = true
 		}
 	}
-	testFiles(t, func(_ string, source []byte) {
-		for _, call := range regressionShown.FindAllSubmatch(source, -1) {
+	require.NoError(t, gofiles.EachTest(os.DirFS(".."), func(f gofiles.File) {
+		for _, call := range regressionShown.FindAllSubmatch(f.Source, -1) {
 			shown[string(call[1])] = true
 		}
-	})
+	}))
 	assert.Equal(t, shown, listed)
 }
 
@@ -141,37 +138,10 @@ func TestTheRegressionListSaysWhichDefectsAreOpen(t *testing.T) {
 func regressionComments(t *testing.T) map[string]string {
 	t.Helper()
 	comments := make(map[string]string)
-	testFiles(t, func(name string, source []byte) {
-		file, err := parser.ParseFile(token.NewFileSet(), name, source, parser.ParseComments)
-		require.NoError(t, err)
-		for _, decl := range file.Decls {
-			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv == nil && strings.HasPrefix(fn.Name.Name, "Test") {
-				comments[path.Dir(name)+" "+fn.Name.Name] = strings.Join(strings.Fields(fn.Doc.Text()), " ")
-			}
+	require.NoError(t, gofiles.EachTest(os.DirFS(".."), func(f gofiles.File) {
+		for name, test := range f.Tests() {
+			comments[name] = strings.Join(strings.Fields(test.Doc.Text()), " ")
 		}
-	})
+	}))
 	return comments
-}
-
-// testFiles visits every test file in the tree.
-func testFiles(t *testing.T, visit func(name string, source []byte)) {
-	t.Helper()
-	tree := os.DirFS("..")
-	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && name != "." && (entry.Name() == "testdata" || strings.HasPrefix(entry.Name(), ".")):
-			return fs.SkipDir
-		case !strings.HasSuffix(name, "_test.go"):
-			return nil
-		}
-		source, err := fs.ReadFile(tree, name)
-		if err != nil {
-			return err
-		}
-		visit(name, source)
-		return nil
-	})
-	require.NoError(t, err)
 }

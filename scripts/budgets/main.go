@@ -15,7 +15,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/holdfast-go/holdfast/scripts/internal/gofiles"
+	"github.com/holdfast-go/holdfast/internal/gofiles"
 )
 
 const (

@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/holdfast-go/holdfast/scripts/internal/gofiles"
+	"github.com/holdfast-go/holdfast/internal/gofiles"
 )
 
 const styles = ".vale/holdfast"
