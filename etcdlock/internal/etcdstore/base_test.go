@@ -90,7 +90,7 @@ func TestABaseThatIsNone(t *testing.T) {
 		_, err := cli.Put(within(t), s.baseKey(), value)
 		require.NoError(t, err)
 		l := s.Lock(name)
-		_, _, err = l.Acquire(within(t), store.Ask{ID: "id", Lease: patience, Timing: store.Timing{Within: patience}})
+		_, _, err = l.Acquire(within(t), askOf("id"))
 		require.ErrorIs(t, err, store.ErrConflict)
 		require.ErrorContains(t, err, s.baseKey())
 		require.Empty(t, keysOf(t, cli, l))

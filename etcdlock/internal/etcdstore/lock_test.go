@@ -124,7 +124,7 @@ func TestAKeyThatNeverLeaves(t *testing.T) {
 			}
 			_, err := cli.Put(within(t), l.prefix+key.id, "", on...)
 			require.NoError(t, err)
-			_, _, err = l.Acquire(within(t), store.Ask{ID: "id", Lease: patience, Timing: store.Timing{Within: patience}})
+			_, _, err = l.Acquire(within(t), askOf("id"))
 			require.ErrorIs(t, err, store.ErrConflict)
 		})
 	}
@@ -142,7 +142,7 @@ func TestAKeyOnAnotherLease(t *testing.T) {
 	require.NoError(t, err)
 	_, err = cli.Put(within(t), now.keyAt(asked, 0), valueOf("id", nil), clientv3.WithLease(other.ID))
 	require.NoError(t, err)
-	_, _, err = asked.Acquire(within(t), store.Ask{ID: "id", Lease: patience, Timing: store.Timing{Within: patience}})
+	_, _, err = asked.Acquire(within(t), askOf("id"))
 	require.ErrorIs(t, err, errOver)
 
 	require.Equal(t, store.Held, asks(t, renewed, "id").Status)

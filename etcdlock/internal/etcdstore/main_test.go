@@ -46,10 +46,15 @@ func within(t *testing.T) context.Context {
 	return ctx
 }
 
+// askOf is what an acquisition asks for.
+func askOf(id string) store.Ask {
+	return store.Ask{ID: id, Lease: patience, Timing: store.Timing{Within: patience}}
+}
+
 // asks sends one acquisition.
 func asks(t *testing.T, l *Lock, id string) store.AcquireReply {
 	t.Helper()
-	reply, _, err := l.Acquire(within(t), store.Ask{ID: id, Lease: patience, Timing: store.Timing{Within: patience}})
+	reply, _, err := l.Acquire(within(t), askOf(id))
 	require.NoError(t, err)
 	return reply
 }

@@ -58,7 +58,8 @@ func TestKeysGoBack(t *testing.T) {
 	l := s.Lock(name)
 	require.Equal(t, store.Held, asks(t, l, "held").Status)
 	key := keyOf(t, l, "held")
-	try := store.Ask{ID: "try", Lease: patience, Once: true, Timing: store.Timing{Within: patience}}
+	try := askOf("try")
+	try.Once = true
 	reply, _, err := l.Acquire(within(t), try)
 	require.NoError(t, err)
 	require.Equal(t, store.Busy, reply.Status)
@@ -110,7 +111,7 @@ func TestAKeyWhoseAcquisitionArrivesLate(t *testing.T) {
 	}
 	s, cli := startedAt(t, etcdtest.Shared(t).Endpoint(), name+"-own/", grpc.WithChainUnaryInterceptor(first))
 	l := s.Lock(name)
-	ask := store.Ask{ID: "id", Lease: patience, Timing: store.Timing{Within: patience}}
+	ask := askOf("id")
 	_, receipt, err := l.Acquire(within(t), ask)
 	require.Equal(t, store.FaultAmbiguous, store.FaultOf(err))
 	require.Equal(t, store.Held, asks(t, l, "id").Status)
@@ -136,7 +137,7 @@ func TestAKeyThatHasAnotherID(t *testing.T) {
 	require.NoError(t, err)
 	_, err = cli.Put(within(t), now.keyAt(l, 0), valueOf("other", nil), clientv3.WithLease(now.id))
 	require.NoError(t, err)
-	ask := store.Ask{ID: "id", Lease: patience, Timing: store.Timing{Within: patience}}
+	ask := askOf("id")
 	_, _, err = l.Acquire(within(t), ask)
 	require.ErrorIs(t, err, errTaken)
 	require.Equal(t, store.FaultTransient, store.FaultOf(err))
@@ -195,7 +196,7 @@ func TestAnAcquisitionUnderALeaseThatIsOver(t *testing.T) {
 	}
 	s, cli := startedAt(t, etcdtest.Shared(t).Endpoint(), name+"-own/", grpc.WithChainUnaryInterceptor(cut))
 	l := s.Lock(name)
-	ask := store.Ask{ID: "id", Lease: patience, Timing: store.Timing{Within: patience}}
+	ask := askOf("id")
 	_, receipt, err := l.Acquire(within(t), ask)
 	require.ErrorIs(t, err, errOver)
 	require.Equal(t, store.FaultAmbiguous, store.FaultOf(err))

@@ -57,9 +57,7 @@ func TestALeaseCountsFromTheSending(t *testing.T) {
 		counts(since)
 		age(s, s.lease/2)
 	}
-	reply, receipt, err := s.Lock(name).Acquire(within(t), store.Ask{
-		ID: "id", Lease: patience, Timing: store.Timing{Within: patience},
-	})
+	reply, receipt, err := s.Lock(name).Acquire(within(t), askOf("id"))
 	require.NoError(t, err)
 	require.Equal(t, store.Held, reply.Status)
 	since, _ := s.sessions.current().valid()
