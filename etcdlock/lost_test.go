@@ -123,6 +123,30 @@ func TestAnAcquisitionWhoseCallerLeft(t *testing.T) {
 	}
 }
 
+// The caller may leave while its request is on the way, and the release of its id may arrive sooner. What the request
+// takes all the same is released when it is answered.
+func TestAnAcquisitionThatItsReleaseOvertakes(t *testing.T) {
+	t.Parallel()
+	faults, c, plain, name := wired(t)
+	_, unlock := take(t, c.Lock(name+"-other")) // for which the client's lease is renewed
+	rule := faults.on(acquiring, slow)
+	ctx, cancel := context.WithCancel(within(t))
+	got := make(chan error, 1)
+	go func() {
+		_, _, err := c.Lock(name).Lock(ctx)
+		got <- err
+	}()
+	rule.wait(t)
+	cancel()
+	require.ErrorIs(t, await(t, got, "it leaves"), context.Canceled)
+	etcdtest.Eventually(t, func() bool { return faults.count(releasing) > 0 }, "its id is released")
+	rule.arrive()
+	etcdtest.Eventually(t, func() bool { return faults.count(releasing) > 1 }, "its id is released again")
+	stand(t, plain, name+"/", 0)
+	taken(t, c.Lock(name))
+	require.NoError(t, unlock())
+}
+
 // A release whose answer is lost is no loss.
 func TestAReleaseWhoseAnswerIsLost(t *testing.T) {
 	t.Parallel()

@@ -53,6 +53,7 @@ const (
 	silence              // it is carried out, and there is no answer
 	lost                 // it does not arrive
 	late                 // it arrives when the rule says, and the connection broke long before
+	slow                 // it arrives when the rule says, and is answered
 )
 
 // wire is the path of clients to etcd. It counts what they send, and a test decides the fate of some of it.
@@ -155,6 +156,11 @@ func (w *wire) unary(
 ) error {
 	r := w.note(kindOf(method, req))
 	if r == nil {
+		return send(ctx, method, req, reply, conn, opts...)
+	}
+	if r.fate == slow {
+		r.meets()
+		<-r.arrives
 		return send(ctx, method, req, reply, conn, opts...)
 	}
 	defer r.meets()

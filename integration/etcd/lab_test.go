@@ -41,11 +41,12 @@ const (
 type lab struct {
 	*etcdtest.Cluster
 	paths []*tcpproxy.Proxy
+	lease time.Duration // of all clients
 }
 
 func open(t *testing.T, flags ...string) *lab {
 	t.Helper()
-	l := &lab{Cluster: etcdtest.StartCluster(t, flags...)}
+	l := &lab{Cluster: etcdtest.StartCluster(t, flags...), lease: lease}
 	for _, s := range l.Members {
 		l.paths = append(l.paths, tcpproxy.Start(t, s.Addr()))
 	}
@@ -64,7 +65,7 @@ func (l *lab) client(t *testing.T, opts etcdlock.Options, members ...int) *etcdl
 	cli, err := clientv3.New(config)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = cli.Close() })
-	opts.Lease, opts.Logger = lease, slog.New(slog.NewTextHandler(io.Discard, nil))
+	opts.Lease, opts.Logger = l.lease, slog.New(slog.NewTextHandler(io.Discard, nil))
 	c, err := etcdlock.NewClient(cli, &opts)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close() })

@@ -56,10 +56,10 @@ type Config struct {
 }
 
 const (
-	warmUp     = 200              // acquisitions
-	warmUpSlow = 20               // of lingering workers
-	warmUpTime = 20 * time.Second // a machine that is slower than this is too slow to test anything
-	liveEach   = 25               // operations of each worker in the liveness phase
+	warmUp     = 200             // acquisitions
+	warmUpSlow = 20              // of lingering workers
+	warmUpTime = 2 * time.Minute // a machine that is slower than this is too slow to test anything
+	liveEach   = 25              // operations of each worker in the liveness phase
 )
 
 // bound is how long a call may go on after the faults have ended: a lease that a dead or disconnected holder left

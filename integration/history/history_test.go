@@ -25,7 +25,7 @@ var (
 // run carries out a run, or a short one if requested.
 func run(t *testing.T, cfg history.Config) *history.Report {
 	t.Helper()
-	cfg.Seed, cfg.Limit, cfg.Log = *seed, 150*time.Second, t.Logf
+	cfg.Seed, cfg.Log = *seed, t.Logf
 	if *short != "" {
 		cfg.Kinds, cfg.Linger = strings.Split(*short, ","), *linger
 		cfg.Acquisitions, cfg.Faults = cfg.Acquisitions/8, *faults
@@ -117,7 +117,7 @@ func TestHistoryWherePostgreSQLForgets(t *testing.T) {
 // The same on etcd, whose leases are longer: a majority forgets nothing, so no two holds are live together, whatever
 // happens to servers and clients.
 func TestHistoryOnEtcd(t *testing.T) {
-	everything(t, run(t, history.Config{Acquisitions: 1500, Faults: 22, Site: history.Etcd}))
+	everything(t, run(t, history.Config{Acquisitions: 1000, Faults: 22, Site: history.Etcd}))
 }
 
 // The same though a leader stands still for longer than a lease, and then may revoke leases that stand: a holder

@@ -185,22 +185,16 @@ type standing struct {
 	at     int64            // the revision
 }
 
-// stand takes a place, if there is none yet, and finds out which one it is. The key goes back if nothing of the id can
-// be in etcd, as after a try that was refused.
+// stand takes a place, if there is none yet, and finds out which one it is.
 func (l *Lock) stand(ctx context.Context, now *session, ask store.Ask) (standing, error) {
-	key, had := now.take(l, ask.ID)
+	key, n := now.take(l, ask.ID)
 	found, err := l.standAt(ctx, now, key, ask)
-	switch {
-	case store.FaultOf(err) == store.FaultAmbiguous:
-		now.mistrust(l, ask.ID)
-	case !had && found.own == nil:
-		now.free(l, ask.ID, false)
+	has := ""
+	if found.own != nil {
+		has, _ = l.idOf(found.own)
 	}
-	if found.own == nil {
-		return found, err
-	}
-	if id, _ := l.idOf(found.own); id != ask.ID {
-		now.concede(l, ask.ID, id)
+	now.landed(l, n, ask.ID, has, found.at, err)
+	if has != "" && has != ask.ID {
 		return standing{}, &store.Failure{Fault: store.FaultTransient, Answered: true, Err: errTaken}
 	}
 	return found, err
@@ -340,7 +334,7 @@ func (l *Lock) Release(ctx context.Context, id string) (store.ReleaseReply, erro
 	if err != nil {
 		return store.ReleaseReply{}, err
 	}
-	now.free(l, id, false)
+	now.free(l, id, reply.Header.Revision, false)
 	return releaseReply(reply.Succeeded), nil
 }
 

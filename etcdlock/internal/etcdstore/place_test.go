@@ -83,7 +83,8 @@ func TestAKeyInDoubtIsKept(t *testing.T) {
 	l := s.Lock(name)
 	require.Equal(t, store.Held, asks(t, l, "doubted").Status)
 	now, key := s.sessions.current(), keyOf(t, l, "doubted")
-	now.mistrust(l, "doubted")
+	_, n := now.take(l, "doubted")
+	now.landed(l, n, "doubted", "", 0, &store.Failure{Fault: store.FaultAmbiguous, Err: errBroken})
 	require.Equal(t, store.Done, releases(t, l, "doubted"))
 	require.Equal(t, store.Held, asks(t, l, "a").Status)
 	require.NotEqual(t, key, keyOf(t, l, "a"))
@@ -92,6 +93,90 @@ func TestAKeyInDoubtIsKept(t *testing.T) {
 	require.NoError(t, one.Err)
 	require.Equal(t, store.Busy, asks(t, l, "b").Status)
 	require.Equal(t, key, keyOf(t, l, "b"))
+}
+
+// The caller of a request may leave, and its id be released while the request is on its way. What the request puts all
+// the same is deleted by the next release, and its key is no other id's meanwhile.
+func TestAReleaseOvertakesItsAcquisition(t *testing.T) {
+	t.Parallel()
+	for name, late := range map[string]store.Late{"not sealed": 0, "sealed": copies} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			name := servers.Key(t)
+			s, cli := started(t, name+"-own/")
+			l := s.Lock(name)
+			require.Equal(t, store.Held, asks(t, l, "first").Status)
+			now := s.sessions.current()
+			key, n := now.take(l, "id")
+			before := store.Parting{Proto: l, ID: "id", Late: late}
+			s.ReleaseEach(within(t), []*store.Parting{&before})
+			require.NoError(t, before.Err)
+			require.Equal(t, store.Gone, before.Reply.Status)
+			require.Equal(t, store.Busy, asks(t, l, "other").Status)
+
+			found, err := l.standAt(within(t), now, key, askOf("id"))
+			require.NoError(t, err)
+			has := ""
+			if found.own != nil {
+				has, _ = l.idOf(found.own)
+			}
+			now.landed(l, n, "id", has, found.at, nil)
+			if late > 0 {
+				require.Equal(t, "other", has, "the seal gave the key back, and refused the request")
+			} else {
+				require.Equal(t, "id", has)
+				require.NotEqual(t, key, keyOf(t, l, "other"))
+			}
+			after := store.Parting{Proto: l, ID: "id", Late: copies}
+			s.ReleaseEach(within(t), []*store.Parting{&after})
+			require.NoError(t, after.Err)
+			require.Equal(t, store.Done, releases(t, l, "first"))
+			require.Equal(t, store.Held, asks(t, l, "other").Status)
+			require.Equal(t, store.Done, releases(t, l, "other"))
+			require.Empty(t, keysOf(t, cli, l))
+			require.Empty(t, now.places)
+		})
+	}
+}
+
+// A key is given back when the last of the requests that may put it has ended.
+func TestAKeyIsKeptForEachRequest(t *testing.T) {
+	t.Parallel()
+	now, l := &session{places: make(map[string][]place)}, New(nil, patience, "").Lock("name")
+	_, n := now.take(l, "id")
+	_, again := now.take(l, "id")
+	require.Equal(t, n, again)
+	now.landed(l, n, "id", "", 5, nil)
+	_, has := now.keyOf(l, "id")
+	require.True(t, has)
+	now.landed(l, n, "id", "id", 6, nil)
+	now.free(l, "id", 7, false)
+	require.Empty(t, now.places)
+
+	_, n = now.take(l, "id")
+	_, _ = now.take(l, "id")
+	now.landed(l, n, "id", "id", 8, nil)
+	now.landed(l, n, "id", "", 0, &store.Failure{Fault: store.FaultTransient, Err: errBroken})
+	_, has = now.keyOf(l, "id")
+	require.True(t, has, "a refused request says nothing of what the other one put")
+	now.free(l, "id", 0, true)
+	require.Empty(t, now.places)
+}
+
+// What says that a key is not there may be older than the key: a release came before its acquisition, and its answer
+// after that one's.
+func TestAnAnswerMayBeOlderThanItsKey(t *testing.T) {
+	t.Parallel()
+	now, l := &session{places: make(map[string][]place)}, New(nil, patience, "").Lock("name")
+	_, n := now.take(l, "id")
+	_, _ = now.take(l, "id")
+	now.landed(l, n, "id", "id", 8, nil)
+	now.landed(l, n, "id", "", 7, nil)
+	now.free(l, "id", 7, false)
+	_, has := now.keyOf(l, "id")
+	require.True(t, has)
+	now.free(l, "id", 8, false)
+	require.Empty(t, now.places)
 }
 
 // A copy of an acquisition may come after the release of its hold. What it puts is deleted when its id is sealed.

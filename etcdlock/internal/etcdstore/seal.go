@@ -102,7 +102,7 @@ func (s *Store) sealAll(ctx context.Context, all []*store.Parting) error {
 	}
 	for i, one := range leaving {
 		one.Reply = releaseReply(reply.Responses[i].GetResponseTxn().Succeeded)
-		now.free(one.Proto.(*Lock), one.ID, one.Late > 0)
+		now.free(one.Proto.(*Lock), one.ID, reply.Header.Revision, one.Late > 0)
 	}
 	return nil
 }

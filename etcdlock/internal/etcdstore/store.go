@@ -269,7 +269,7 @@ func (s *Store) lookAt(ctx context.Context, now *session, all []store.Renewal) e
 				continue
 			}
 		}
-		now.free(l, one.ID, false)
+		now.free(l, one.ID, reply.Header.Revision, false)
 	}
 	return nil
 }

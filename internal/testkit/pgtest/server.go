@@ -3,10 +3,13 @@ package pgtest
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -90,7 +93,8 @@ func prepare(settings []string) (s *Server, err error) {
 		return nil, errors.Join(err, s.port.Release())
 	}
 	args := []string{"-D", s.data(), "-p", strconv.Itoa(s.port.Number), "-k", s.dir,
-		"-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-c", "max_connections=200"}
+		"-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-c", "max_connections=200",
+		"-c", "dynamic_shared_memory_type=mmap"} // in files of the server's own folder, which goes with it
 	for _, setting := range settings {
 		args = append(args, "-c", setting)
 	}
@@ -129,7 +133,22 @@ func (s *Server) ready(process *servers.Process, port servers.Port) error {
 }
 
 func (s *Server) close() error {
-	return errors.Join(s.process.Kill(), os.RemoveAll(s.dir), s.port.Release())
+	return errors.Join(s.process.Kill(), s.freeSegment(), os.RemoveAll(s.dir), s.port.Release())
+}
+
+// freeSegment removes the segment of shared memory that shows a server whether another one has its data. A killed
+// server leaves it behind, and a system has room for some thousands.
+func (s *Server) freeSegment() error {
+	text, err := os.ReadFile(filepath.Join(s.data(), "postmaster.pid"))
+	lines := strings.Split(string(text), "\n")
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(lines) < 8 {
+		return nil // it stopped by itself, or before it made one
+	}
+	fields := strings.Fields(strings.Join(lines[6:7], "")) // the key, and the number
+	if err != nil || len(fields) != 2 {
+		return fmt.Errorf("postmaster.pid names no shared memory: %w: %q", err, text)
+	}
+	return exec.Command("ipcrm", "-m", fields[1]).Run()
 }
 
 // Addr returns the server's address, host and port.
