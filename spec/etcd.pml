@@ -26,6 +26,8 @@
  *   NOT_FIRST     any key has the lock (CALM)
  *   NO_SEAL       a release by the ledger writes no seal
  *   SEAL_LATER    the seal is written by a second transaction (CALM)
+ *   BACK_EARLY    a release that finds nothing, of a caller that left, gives the key back while the acquisition is on
+ *                 its way: no later release names the key (CALM)
  *   ANY_LEASE     a copy writes without its lease
  *   GOES_ON       a lease is over only when etcd says so
  *   NO_END        validity is never compared with the clock
@@ -71,6 +73,12 @@ bool stands[N];
 bool owed[N * IDS], settled[N * IDS];
 #ifdef SEAL_LATER
 bool unsealed[N * IDS];
+#endif
+#ifdef BACK_EARLY
+bool back[N * IDS];
+#define NAMES_KEY(id) (!back[id])
+#else
+#define NAMES_KEY(id) true
 #endif
 hidden byte i;
 
@@ -217,16 +225,18 @@ end:	do
 		fi;
 		check() }
 	:: atomic { removal[id] && key[OF(id)] != 0 && STANDS(id) -> delete(OF(id)); check() }
+#ifdef BACK_EARLY
+	:: atomic { owed[id] && copies[id] > 0 && !STANDS(id) -> back[id] = true; check() }
+#endif
 	/* The ledger: what has no lease any more needs no seal. */
 	:: atomic { owed[id] && !stands[OF(id)] ->
 		if
 		:: !exists[OF(id)] || lease[OF(id)] != under[id] -> owed[id] = false; settled[id] = true
 		:: exists[OF(id)] && lease[OF(id)] == under[id] ->
 			if
-			:: STANDS(id) -> delete(OF(id))
-			:: else
+			:: STANDS(id) && NAMES_KEY(id) -> delete(OF(id)); removal[id] = true
+			:: else -> removal[id] = NAMES_KEY(id)
 			fi;
-			removal[id] = true;
 #ifdef SEAL_LATER
 			unsealed[id] = true
 #else

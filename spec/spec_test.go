@@ -80,7 +80,7 @@ func searches() []search {
 		},
 		{
 			"etcd", "a key that is used again, late copies", "CALM IDS=2", "CALM IDS=3",
-			[]string{"BARE_RELEASE", "OWN_KEY", "NOT_FIRST", "SEAL_LATER"},
+			[]string{"BARE_RELEASE", "OWN_KEY", "NOT_FIRST", "SEAL_LATER", "BACK_EARLY"},
 		},
 	}
 }

@@ -99,9 +99,9 @@ func init() {
 			file: etcdstore + "/place.go", old: "p.seen == 0 && !p.doubt && p.asking == 0", new: "p.seen == 0 && !p.doubt",
 			in: etcdstore, by: "^TestAReleaseOvertakesItsAcquisition$/^not_sealed$",
 		}, {
-			name: "etcd: a request of an id that was sealed gives it the key again",
+			name: "etcd: the doubt of an id that was sealed is that of the next one",
 			file: etcdstore + "/place.go", old: "case p.id != id: //", new: "case p.id != id && n < 0: //",
-			in: etcdstore, by: "^TestAReleaseOvertakesItsAcquisition$/^sealed$",
+			in: etcdstore, by: "^TestAKeyIsKeptForEachRequest$",
 		}, {
 			name: "etcd: a refused request says that the key is not there",
 			file: etcdstore + "/place.go", old: "case has == \"\": //", new: "case has == \"\":\n\t\tp.seen = 0 //",

@@ -161,6 +161,14 @@ func TestAKeyIsKeptForEachRequest(t *testing.T) {
 	require.True(t, has, "a refused request says nothing of what the other one put")
 	now.free(l, "id", 0, true)
 	require.Empty(t, now.places)
+
+	_, n = now.take(l, "id")
+	now.free(l, "id", 0, true)
+	_, next := now.take(l, "other")
+	require.Equal(t, n, next, "the seal gave the key back")
+	now.landed(l, n, "id", "", 0, &store.Failure{Fault: store.FaultAmbiguous, Err: errBroken})
+	now.landed(l, n, "other", "", 9, nil)
+	require.Empty(t, now.places, "the doubt is that of the id, which is sealed")
 }
 
 // What says that a key is not there may be older than the key: a release came before its acquisition, and its answer

@@ -2,6 +2,7 @@ package pgtest_test
 
 import (
 	"net"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,44 @@ func TestStartTakesSettings(t *testing.T) {
 		"SELECT current_setting('fsync'), current_setting('work_mem'), host(inet_server_addr())"))
 	require.Equal(t, "1\n2", server.Run(t, "CREATE TABLE t (n int); INSERT INTO t VALUES (2), (1); "+
 		"VACUUM t; SELECT n FROM t ORDER BY n"), "one after the other, and what returns no rows says nothing")
+}
+
+// A server leaves nothing when its test ends, though it is killed then, or crashed before.
+func TestAServerLeavesNoSharedMemory(t *testing.T) {
+	t.Parallel()
+	var left []string
+	for _, end := range []string{"killed", "crashed"} {
+		t.Run(end, func(t *testing.T) {
+			server := pgtest.Start(t)
+			lines := strings.Split(server.Run(t, "SELECT pg_read_file('postmaster.pid')"), "\n")
+			require.Greater(t, len(lines), 6)
+			segment := strings.Fields(lines[6])
+			require.Len(t, segment, 2)
+			require.Contains(t, segments(t), segment[1])
+			left = append(left, segment[1])
+			if end == "crashed" {
+				server.Crash()
+			}
+		})
+	}
+	require.NotEmpty(t, left)
+	for _, segment := range left {
+		require.NotContains(t, segments(t), segment)
+	}
+}
+
+// segments are the numbers of all segments of shared memory.
+func segments(t *testing.T) []string {
+	t.Helper()
+	text, err := exec.Command("ipcs", "-m").Output()
+	require.NoError(t, err)
+	var all []string
+	for line := range strings.Lines(string(text)) {
+		if fields := strings.Fields(line); len(fields) > 1 {
+			all = append(all, fields[1])
+		}
+	}
+	return all
 }
 
 func TestSharedIsOneServerWithADatabaseForEachTest(t *testing.T) {
