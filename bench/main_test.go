@@ -48,11 +48,34 @@ func brief(t *testing.T, out, rawName string, args ...string) (string, report.Ra
 	return printed.String(), raw
 }
 
-// TestAQuickRunMeasuresEverything runs every scenario with every contender. It asserts no time, and no
-// figure that a busy machine can change.
+// TestAQuickRunMeasuresEverything runs every scenario with every contender, at a distance where there is one. It asserts
+// no time, and no figure that a busy machine can change.
 func TestAQuickRunMeasuresEverything(t *testing.T) {
+	place := "300us"
+	if !distance.Available {
+		place = "0"
+	}
+	raw := quick(t, "", place)
+	checkCounts(t, raw)
+	checkTrips(t, raw.Trips)
+}
+
+// What is measured at two distances stands in one table.
+func TestAQuickRunAtTwoDistances(t *testing.T) {
+	quick(t, "free,multi3", "300us,0")
+}
+
+// quick runs all scenarios, or some, and looks at what they measured and wrote.
+func quick(t *testing.T, only, at string) report.Raw {
+	t.Helper()
 	out := t.TempDir()
-	printed, raw := brief(t, out, "raw.json")
+	printed, raw := brief(t, out, "raw.json", "-only", only, "-at", at)
+	places, err := distances(at, false)
+	require.NoError(t, err)
+	if !distance.Available && places[0] > 0 {
+		places = places[1:]
+		require.Contains(t, printed, "0.3 ms is not measured")
+	}
 	var set scenario.Setting
 	if !strings.Contains(printed, "Redisson is not measured") {
 		set.Java = &redisson.Program{}
@@ -60,55 +83,53 @@ func TestAQuickRunMeasuresEverything(t *testing.T) {
 	if !strings.Contains(printed, "etcd is not measured") {
 		set.Etcd = t
 	}
-	all := scenario.All(set)
-	places := []time.Duration{300 * time.Microsecond, 0}
-	if !distance.Available {
-		places = places[1:]
-		require.Contains(t, printed, "0.3 ms is not measured")
+	var all []scenario.Scenario
+	for _, s := range scenario.All(set) {
+		if wanted(s.ID, only) {
+			all = append(all, s)
+		}
 	}
-	type at struct {
-		scenario.Scenario
-		part     int
-		distance time.Duration
-	}
-	var measured []at
+	n := 0
 	for _, s := range all {
 		for part, d := range s.Distances(places) {
-			measured = append(measured, at{s, part, d})
+			require.Greater(t, len(raw.Scenarios), n)
+			checkResult(t, s, d, raw.Scenarios[n], printed)
+			drawing := report.PlotName(s.ID, part, d) + ".svg"
+			require.GreaterOrEqual(t, drawn(t, filepath.Join(out, drawing))["rect"], len(s.Contenders))
+			n++
 		}
 	}
-	require.Len(t, raw.Scenarios, len(measured))
-	for i, result := range raw.Scenarios {
-		s, at := measured[i], measured[i].distance
-		require.Equal(t, s.ID, result.ID)
-		require.Equal(t, distance.Name(at), result.Distance)
-		require.Contains(t, printed, s.Title)
-		for _, name := range s.Contenders {
-			lead := scenario.Values(result.Samples, name, s.Columns[0].Figure)
-			require.Len(t, lead, 1, "%s: %s", s.ID, name)
-			require.NotZero(t, lead[0], "%s: %s", s.ID, name)
-			for _, c := range s.Columns {
-				switch {
-				case name == contender.RedsyncFailFast && strings.HasPrefix(c.Figure, "frozen"):
-					continue // it gets no lock then, which is what that row is to show
-				case name == contender.Redisson && slices.Contains(measure.OfThisProcess, c.Figure):
-					continue
-				}
-				require.NotEmpty(t, scenario.Values(result.Samples, name, c.Figure), "%s: %s: %s", s.ID, name, c.Figure)
-			}
-		}
-		require.Len(t, result.Verdicts, len(s.Judge(nil, at)))
-		drawing := report.PlotName(s.ID, s.part, at) + ".svg"
-		require.GreaterOrEqual(t, drawn(t, filepath.Join(out, drawing))["rect"], len(s.Contenders))
-	}
+	require.Len(t, raw.Scenarios, n)
 	table, err := os.ReadFile(filepath.Join(out, "table.txt"))
 	require.NoError(t, err)
 	require.Equal(t, printed, string(table))
 	summary, err := os.ReadFile(filepath.Join(out, "summary.md"))
 	require.NoError(t, err)
 	checkSummary(t, string(summary), all, places)
-	checkCounts(t, raw)
-	checkTrips(t, raw.Trips)
+	return raw
+}
+
+// checkResult looks for a figure of every contender in every column.
+func checkResult(t *testing.T, s scenario.Scenario, at time.Duration, result report.Result, printed string) {
+	t.Helper()
+	require.Equal(t, s.ID, result.ID)
+	require.Equal(t, distance.Name(at), result.Distance)
+	require.Contains(t, printed, s.Title)
+	for _, name := range s.Contenders {
+		lead := scenario.Values(result.Samples, name, s.Columns[0].Figure)
+		require.Len(t, lead, 1, "%s: %s", s.ID, name)
+		require.NotZero(t, lead[0], "%s: %s", s.ID, name)
+		for _, c := range s.Columns {
+			switch {
+			case name == contender.RedsyncFailFast && strings.HasPrefix(c.Figure, "frozen"):
+				continue // it gets no lock then, which is what that row is to show
+			case name == contender.Redisson && slices.Contains(measure.OfThisProcess, c.Figure):
+				continue
+			}
+			require.NotEmpty(t, scenario.Values(result.Samples, name, c.Figure), "%s: %s: %s", s.ID, name, c.Figure)
+		}
+	}
+	require.Len(t, result.Verdicts, len(s.Judge(nil, at)))
 }
 
 // checkSummary looks for a row of each scenario, as wide as the table's head, and of each goal that was missed.

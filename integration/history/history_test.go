@@ -66,6 +66,7 @@ func everything(t *testing.T, report *history.Report) {
 		require.Positive(t, report.Calls[call], call)
 	}
 	require.Positive(t, report.Unlocks["max-hold:lost"], "no hold was held for as long as it may be")
+	require.Greater(t, report.Linearized.Operations, report.Acquisitions, "Porcupine saw few of them")
 }
 
 // G2, G13: if Redis forgets a hold, its holder learns of it within a renewal period and a command's limit.

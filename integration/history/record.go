@@ -153,6 +153,14 @@ func (r *record) judge() error {
 	return nil
 }
 
+// linearize has another checker judge the holds, and reports of what.
+func (r *record) linearize(report *Report) (err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	report.Linearized, err = r.bounds.Linearize(r.holds)
+	return err
+}
+
 // glance checks the latest holds, so that a run that has failed already can end. Reports of the last
 // seconds may be incomplete, because another process may be stopped.
 func (r *record) glance() error {

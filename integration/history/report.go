@@ -1,6 +1,7 @@
 package history
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -24,6 +25,8 @@ type Report struct {
 	Lost         int           // live holds that the store forgot
 	Telling      time.Duration // how long after that they were treated as live, at most
 	Disorder     int
+	Linearized   Linearized
+	Holds        []Hold
 	Revoked      int           // leases with time left, by a leader that had been replaced
 	LongestWait  time.Duration // of a call that went on after the faults had ended
 	Waiter       Call          // its call
@@ -39,6 +42,7 @@ func (r *Report) take(of *record) {
 	r.Acquisitions = len(of.holds) + len(of.open)
 	r.Overlaps, r.Disorder = len(of.bounds.Overlaps(of.holds)), len(of.bounds.Disorder(of.holds))
 	r.Stale = of.bounds.Excused(of.holds)
+	r.Holds = slices.Clone(of.holds)
 	r.Telling, r.Lost = of.bounds.LongestTelling(of.holds)
 	r.Unlocks = maps.Clone(of.unlocks)
 	r.Calls = make(map[string]int)
@@ -75,6 +79,7 @@ func (r *Report) Print(to io.Writer) error {
 	row("acquisitions", r.Acquisitions)
 	row("overlaps", r.Overlaps)
 	row("tokens out of order", r.Disorder)
+	row("operations that Porcupine judged", fmt.Sprintf("%d, of %d names", r.Linearized.Operations, r.Linearized.Names))
 	if r.Config.Site == Thawed {
 		row("leases that the old leader revoked", r.Revoked)
 		row("overlaps that followed from it", r.Stale)
@@ -96,6 +101,18 @@ func (r *Report) Print(to io.Writer) error {
 	row("calls", counts(r.Calls))
 	row("unlocks", counts(r.Unlocks))
 	return table.Flush()
+}
+
+// Export writes the holds, one to a line, as JSON: moments are nanoseconds from the same beginning. Other checkers can
+// judge them.
+func (r *Report) Export(to io.Writer) error {
+	lines := json.NewEncoder(to)
+	for _, h := range r.Holds {
+		if err := lines.Encode(h); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func counts(of map[string]int) string {

@@ -57,7 +57,7 @@ func Run(t testing.TB, cfg Config) (*Report, error) {
 	report.Duration = time.Since(start)
 	report.Undelivered = int(lab.undelivered.Load())
 	report.take(r.record)
-	return report, errors.Join(err, r.failure(), r.record.judge())
+	return report, errors.Join(err, r.failure(), r.record.judge(), r.record.linearize(report))
 }
 
 // clear kills what still runs. After a successful run there is nothing.

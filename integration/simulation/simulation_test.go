@@ -8,4 +8,4 @@ import (
 )
 
 // Random schedules. A failure prints its seed, and the command that runs it again.
-func TestSchedules(t *testing.T) { simulation.Until(t, "", 3*time.Minute) }
+func TestSchedules(t *testing.T) { simulation.Until(t, "", time.Minute) }

@@ -34,15 +34,18 @@ const (
 	// search are tests of packages of fast that compute and start no goroutine which another one could race with. They
 	// run without the race detector, under which they take twenty times as long: scripts/test.sh says which.
 	search part = "search"
-	slow   part = "slow"  // what takes minutes: histories, mutants, crash points, the fault matrix, consumers
-	bench  part = "bench" // every contender in every situation, briefly
+	slow   part = "slow" // what takes minutes: histories, mutants, crash points, the fault matrix, consumers
+	// bench is every contender in every situation, briefly, and the model of the tokens: it computes, too.
+	bench part = "bench"
 )
 
 var parts = []part{fast, beside, slow, bench}
 
 // longest lists the packages whose tests take longest. They start first: started last, they would run alone.
 var longest = []string{module + "/rlock", module + "/internal/testkit/faulttest",
-	module + "/internal/testkit/scaletest", module + "/internal/engine", module + "/pglock", module + "/redlock"}
+	module + "/internal/testkit/scaletest", module + "/internal/engine", module + "/pglock", module + "/redlock",
+	module + "/integration/history", module + "/integration/topologies", module + "/integration/mutants",
+	module + "/integration/failover", module + "/integration"}
 
 // rank orders the packages: the lower, the sooner a package starts.
 func rank(path string) int {
@@ -53,7 +56,10 @@ func rank(path string) int {
 }
 
 // partOf returns the part of a package of a module.
-func partOf(of string) part {
+func partOf(path, of string) part {
+	if path == module+"/integration/model" {
+		return bench
+	}
 	switch of {
 	case module, module + "/pglock", module + "/etcdlock":
 		return fast
@@ -101,7 +107,7 @@ func printPackages(which part, out io.Writer) error {
 	var found []string
 	for line := range strings.Lines(string(lines)) {
 		path, of, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if partOf(of) == which {
+		if partOf(path, of) == which {
 			found = append(found, path)
 		}
 	}

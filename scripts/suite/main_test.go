@@ -89,8 +89,9 @@ func TestThePartsByModule(t *testing.T) {
 	for name, want := range map[string]part{
 		"": fast, "/pglock": fast, "/etcdlock": fast, "/integration": slow, "/bench": bench, "/holdfastvet": beside, "/adapters/gocron": beside,
 	} {
-		assert.Equal(t, want, partOf(module+name), name)
+		assert.Equal(t, want, partOf(module+name, module+name), name)
 	}
+	assert.Equal(t, bench, partOf(module+"/integration/model", module+"/integration"), "it computes")
 	require.Error(t, run([]string{"packages", "quick"}, new(strings.Builder)))
 	require.Error(t, run(nil, new(strings.Builder)))
 }

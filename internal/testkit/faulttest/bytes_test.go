@@ -38,20 +38,24 @@ func TestACutAtEveryByteTakesEffectOnce(t *testing.T) {
 			t.Run(op.name+"/"+direction, func(t *testing.T) {
 				t.Parallel()
 				b := bytesLab{newOnceLab(t), op}
-				b.every(cut.reply, func(n int) (length int, again bool) { return b.cut(cut.at(n)) })
+				step := 1
+				if op.name == "export" && !cut.reply {
+					step = 16 // it waits each time until no copy can come, and an import sends the same script
+				}
+				b.every(step, cut.reply, func(n int) (length int, again bool) { return b.cut(cut.at(n)) })
 				b.nothingLeft()
 			})
 		}
 	}
 }
 
-// every cuts at one byte after another: a request has a known length, and a reply's end is where nothing
-// has to be sent again.
-func (b bytesLab) every(reply bool, cut func(n int) (length int, again bool)) {
+// every cuts at one byte after another, or at every step-th: a request has a known length, and a reply's end is where
+// nothing has to be sent again.
+func (b bytesLab) every(step int, reply bool, cut func(n int) (length int, again bool)) {
 	b.Helper()
-	for n := range bytesLimit {
+	for n := 0; n < bytesLimit; n += step {
 		length, again := cut(n)
-		if !reply && n == length || reply && !again {
+		if !reply && n+step > length || reply && !again {
 			require.Greater(b, n, 3, "there was nothing to cut")
 			b.Logf("%d bytes", n)
 			return

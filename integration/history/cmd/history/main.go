@@ -9,6 +9,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -37,15 +38,19 @@ func main() {
 	})
 	flag.BoolVar(&cfg.Forgets, "forgets", false, "the store is made to forget, and nothing else happens to it")
 	flag.BoolVar(&cfg.Linger, "linger", false, "holders stay for long")
+	export := flag.String("export", "", "file for the holds, one to a line, as JSON")
 	flag.Parse()
-	os.Exit(run(cfg))
+	os.Exit(run(cfg, *export))
 }
 
-func run(cfg history.Config) (code int) {
+func run(cfg history.Config, export string) (code int) {
 	ok := servers.Alone(func(t testing.TB) {
 		report, err := history.Run(t, cfg)
 		if printErr := report.Print(os.Stdout); printErr != nil {
 			t.Errorf("%v", printErr)
+		}
+		if export != "" {
+			err = errors.Join(err, write(report, export))
 		}
 		if err != nil {
 			t.Errorf("%v", err)
@@ -55,4 +60,12 @@ func run(cfg history.Config) (code int) {
 		return 1
 	}
 	return 0
+}
+
+func write(report *history.Report, name string) error {
+	file, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(report.Export(file), file.Close())
 }

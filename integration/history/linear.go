@@ -1,0 +1,100 @@
+package history
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// Linearized says what Porcupine (https://github.com/anishathalye/porcupine), a checker that knows nothing of this
+// project, found of a history: whether the holds of each name are those of one lock that gives out growing tokens.
+type Linearized struct {
+	Names      int
+	Operations int // acquisitions and releases
+}
+
+// linearLimit bounds the search of one name. A history of whole holds, of which few are under way at a time, takes
+// moments.
+const linearLimit = 5 * time.Minute
+
+// Linearize has Porcupine judge the holds of every name of which the store lost nothing: what it lost may overlap, and
+// only the bounds know how.
+//
+// An acquisition is an operation from the call to its return. The release comes at the moment at which the hold was live
+// for the last time. (It may have come later, but the next acquisition has to come after that moment in any case.) A hold
+// of which its owner learned when it was over may have been released at any time since it was asked for.
+func (b Bounds) Linearize(holds []Hold) (found Linearized, err error) {
+	for name, of := range byName(holds) {
+		if slices.ContainsFunc(b.Losses, func(l Loss) bool { return l.Name == "" || l.Name == name }) {
+			continue
+		}
+		operations := operationsOf(of)
+		found.Names++
+		found.Operations += len(operations)
+		switch porcupine.CheckOperationsTimeout(tokenLock, operations, linearLimit) {
+		case porcupine.Illegal:
+			return found, fmt.Errorf("porcupine: the %d holds of %q are those of no lock with growing tokens", len(of), name)
+		case porcupine.Unknown:
+			return found, fmt.Errorf("porcupine: nothing was found of the %d holds of %q within %v", len(of), name, linearLimit)
+		}
+	}
+	return found, nil
+}
+
+// step is what an operation does with a lock: take it with a token, or give it back.
+type step struct {
+	release  bool
+	imported bool // it goes on with the token of the hold that was exported
+	fence    int64
+}
+
+// holding is the state of a lock.
+type holding struct {
+	held  bool
+	fence int64 // the last token that was given out
+}
+
+// tokenLock is a lock that has one holder at a time, and gives each a greater token than the one before.
+var tokenLock = porcupine.Model{
+	Init: func() any { return holding{} },
+	Step: func(state, input, _ any) (bool, any) {
+		now, does := state.(holding), input.(step)
+		switch {
+		case does.release:
+			return now.held && now.fence == does.fence, holding{fence: now.fence}
+		case does.imported:
+			return !now.held && now.fence <= does.fence, holding{true, does.fence}
+		default:
+			return !now.held && now.fence < does.fence, holding{true, does.fence}
+		}
+	},
+	DescribeOperation: func(input, _ any) string { return fmt.Sprintf("%+v", input) },
+}
+
+func operationsOf(holds []Hold) []porcupine.Operation {
+	clients := make(map[string]int)
+	var all []porcupine.Operation
+	add := func(client string, does step, from, to time.Duration) {
+		id, known := clients[client]
+		if !known {
+			id = len(clients)
+			clients[client] = id
+		}
+		all = append(all, porcupine.Operation{
+			ClientId: id, Input: does, Call: int64(from), Return: int64(to),
+		})
+	}
+	for _, h := range holds {
+		over := h.End
+		if !h.everLive() {
+			over = h.Called
+		}
+		add(h.Client, step{imported: h.From != "", fence: h.Fence}, h.Called, h.Start)
+		add(h.Client, step{release: true, fence: h.Fence}, over, max(over, h.Start))
+	}
+	slices.SortStableFunc(all, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
+	return all
+}
