@@ -192,7 +192,8 @@ func TestAFreeNameWaitsForASlotMigration(t *testing.T) {
 func TestWaitersGetInAfterASlotMigration(t *testing.T) {
 	t.Parallel()
 	lab := redistest.Cluster(t, 2)
-	opts := rlock.ClientOptions{Lease: migrationLease, MaxPoll: 300 * time.Millisecond}
+	// A waiter that the cluster refuses for a lease gives up, and a busy machine takes its time to move a slot.
+	opts := rlock.ClientOptions{Lease: 10 * migrationLease, MaxPoll: 300 * time.Millisecond}
 	client, events := newClient(t, lab.Client(t), opts)
 	other, otherEvents := newClient(t, lab.Client(t), opts)
 	m := beginMove(t, lab, "slot")

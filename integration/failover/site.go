@@ -94,7 +94,7 @@ func (s *Site) Client() redis.UniversalClient {
 	}
 	o := s.sentinel.Options()
 	if s.alone(s.clients) {
-		o.Dialer = s.split.Aside
+		s.split.Alone(o)
 	}
 	s.clients++
 	switch s.kind {

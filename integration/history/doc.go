@@ -31,6 +31,10 @@
 //	liveness  every operation succeeds within a bound
 //	audit     no overlap, tokens in order; no hold, subscription, connection or goroutine left
 //
+// Two checkers judge the record: our own, which knows what may follow from a loss, and Porcupine, which is
+// asked whether the holds of a name are those of one lock that gives out growing tokens, where nothing was lost
+// of the name.
+//
 // Stamps are readings of CLOCK_MONOTONIC, which all processes of a machine share. They are taken inside the
 // interval that they delimit: late at its start and early at its end. So every overlap that is found is real,
 // without any tolerance. The time for which a holder was stopped because the machine was busy is measured as

@@ -23,9 +23,9 @@ const linearLimit = 5 * time.Minute
 // Linearize has Porcupine judge the holds of every name of which the store lost nothing: what it lost may overlap, and
 // only the bounds know how.
 //
-// An acquisition is an operation from the call to its return. The release comes at the moment at which the hold was live
-// for the last time. (It may have come later, but the next acquisition has to come after that moment in any case.) A hold
-// of which its owner learned when it was over may have been released at any time since it was asked for.
+// An acquisition is an operation from the call to its return. The release comes at the moment at which the hold was
+// live for the last time. (It may have come later, but the next acquisition has to come after that moment in any case.)
+// A hold of which its owner learned when it was over may have been released at any time since it was asked for.
 func (b Bounds) Linearize(holds []Hold) (found Linearized, err error) {
 	for name, of := range byName(holds) {
 		if slices.ContainsFunc(b.Losses, func(l Loss) bool { return l.Name == "" || l.Name == name }) {
@@ -36,9 +36,11 @@ func (b Bounds) Linearize(holds []Hold) (found Linearized, err error) {
 		found.Operations += len(operations)
 		switch porcupine.CheckOperationsTimeout(tokenLock, operations, linearLimit) {
 		case porcupine.Illegal:
-			return found, fmt.Errorf("porcupine: the %d holds of %q are those of no lock with growing tokens", len(of), name)
+			return found, fmt.Errorf("porcupine: the %d holds of %q are those of no lock with growing tokens",
+				len(of), name)
 		case porcupine.Unknown:
-			return found, fmt.Errorf("porcupine: nothing was found of the %d holds of %q within %v", len(of), name, linearLimit)
+			return found, fmt.Errorf("porcupine: nothing was found out about the %d holds of %q within %v",
+				len(of), name, linearLimit)
 		}
 	}
 	return found, nil

@@ -29,13 +29,16 @@ func pointed(t testing.TB) *site {
 
 func pointedAt(lab *redistest.SentinelLab) *site {
 	s := over(lab)
-	s.connect = func(dial dialer) redis.UniversalClient {
-		o := s.sentinel.Options()
-		o.SentinelAddrs = o.SentinelAddrs[:1]
-		o.Dialer = dial
-		return redis.NewFailoverClient(o)
-	}
+	s.connect = s.connectFirst
 	return s
+}
+
+// connectFirst makes a client that knows the first Sentinel.
+func (s *site) connectFirst(dial dialer) redis.UniversalClient {
+	o := s.sentinel.Options()
+	o.SentinelAddrs = o.SentinelAddrs[:1]
+	o.Dialer = dial
+	return redis.NewFailoverClient(o)
 }
 
 // ways are how an application may dial: by go-redis's own dialer, and by one whose connections only it can make.
@@ -157,7 +160,15 @@ func TestAProcessAloneWithTheOldPrimaryLeavesIt(t *testing.T) {
 	s := pointedAt(lab.SentinelLab)
 	s.failed = true
 	old := s.servers[0]
-	alone, other := s.dialling(t, lab.Aside), s.dialling(t, nil)
+	s.connect = func(dialer) redis.UniversalClient {
+		o := s.sentinel.Options()
+		o.SentinelAddrs = o.SentinelAddrs[:1]
+		lab.Alone(o)
+		return redis.NewFailoverClient(o)
+	}
+	alone := s.dialling(t, nil)
+	s.connect = s.connectFirst
+	other := s.dialling(t, nil)
 	one := entered(t, rlock.New(alone.client, "one"))
 	alone.renewedAgain(t, 1, 1)
 	other.first(t, "before")

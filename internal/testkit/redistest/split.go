@@ -8,12 +8,12 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Split is a lab of Sentinel with one replica that can be cut in two: the old primary and the clients that dial by
-// Aside are on one side, and all else is on the other. Both sides reach the primary until then.
+// Split is a lab of Sentinel with one replica that can be cut in two: the old primary and the clients for which Alone
+// was called are on one side, and all else is on the other. Both sides reach the primary until then.
 type Split struct {
 	*SentinelLab
 	primary *gate            // by which the other side reaches the primary
-	aside   map[string]*gate // by which a client that dials by Aside reaches the Sentinels
+	aside   map[string]*gate // by which a client that is aside reaches the Sentinels
 }
 
 // SplitSentinel starts servers as Sentinel does.
@@ -35,6 +35,7 @@ func SplitSentinel(t testing.TB, opts ...Option) *Split {
 			order(t, sentinel, command...)
 		}
 	}
+	order(t, lab.servers[0], "acl", "setuser", asideUser, "on", ">"+asidePassword, "~*", "&*", "+@all")
 	// Only now: a Sentinel that watches another address makes the replica follow that one.
 	order(t, lab.servers[1], "replicaof", host, port)
 	Eventually(t, failoverLimit, func() bool {
@@ -53,8 +54,18 @@ func order(t testing.TB, server *Server, command ...any) {
 	})
 }
 
-// Aside dials as a process does that will be alone with the old primary.
-func (s *Split) Aside(ctx context.Context, network, addr string) (net.Conn, error) {
+// The replica knows no such user: a client may dial it as it likes, not only by its dialer, and has to be kept out.
+const (
+	asideUser     = "aside"
+	asidePassword = "secret"
+)
+
+// Alone changes a client's options so that it will be alone with the old primary.
+func (s *Split) Alone(o *redis.FailoverOptions) {
+	o.Dialer, o.Username, o.Password = s.dialAside, asideUser, asidePassword
+}
+
+func (s *Split) dialAside(ctx context.Context, network, addr string) (net.Conn, error) {
 	if g := s.aside[addr]; g != nil {
 		addr = g.addr()
 	} else if addr == s.primary.addr() {
