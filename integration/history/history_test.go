@@ -91,7 +91,7 @@ func TestHistoryOnOtherSites(t *testing.T) {
 
 // The same on PostgreSQL, whose synchronous standby takes over with all that was confirmed.
 func TestHistoryOnPostgreSQL(t *testing.T) {
-	everything(t, run(t, history.Config{Acquisitions: 5000, Faults: 25, Site: history.Postgres}))
+	everything(t, run(t, history.Config{Acquisitions: 3000, Faults: 25, Site: history.Postgres}))
 }
 
 // The same behind a pooler, which delivers no notifications; and though a primary lives on when its standby takes over:
@@ -118,7 +118,7 @@ func TestHistoryWherePostgreSQLForgets(t *testing.T) {
 // The same on etcd, whose leases are longer: a majority forgets nothing, so no two holds are live together, whatever
 // happens to servers and clients.
 func TestHistoryOnEtcd(t *testing.T) {
-	everything(t, run(t, history.Config{Acquisitions: 1000, Faults: 22, Site: history.Etcd}))
+	everything(t, run(t, history.Config{Acquisitions: 700, Faults: 22, Site: history.Etcd}))
 }
 
 // The same though a leader stands still for longer than a lease, and then may revoke leases that stand: a holder

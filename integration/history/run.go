@@ -45,8 +45,8 @@ func Run(t testing.TB, cfg Config) (*Report, error) {
 	lab := &lenient{TB: t}
 	r := &run{cfg: cfg, record: newRecord(), report: report, t: t}
 	r.record.strict, r.record.export = cfg.Forgets, r.export
-	r.record.bounds.Reply = cfg.Lease / 6
-	r.record.bounds.Telling = cfg.Lease // of a hold that its own process breaks, whatever the network does
+	r.record.bounds.Reply = 2 * (cfg.Lease / 6) // a command's limit, and as much for a busy machine, as in telling
+	r.record.bounds.Telling = cfg.Lease         // of a hold that its own process breaks, whatever the network does
 	if cfg.Forgets {
 		r.record.bounds.Telling = cfg.telling()
 	}

@@ -101,14 +101,16 @@ func Schedule(t *testing.T, seed uint64) (problems []string) {
 			panic(fmt.Sprintf("%v; %s", p, again(seed)))
 		}
 	}()
-	synctest.Test(t, func(t *testing.T) { problems = run(t, seed) })
+	synctest.Test(t, func(t *testing.T) { problems = run(t, seed, nil) })
 	return problems
 }
 
-func run(t *testing.T, seed uint64) []string {
+// run is one schedule. What is sent is traced, if that is wanted.
+func run(t *testing.T, seed uint64, traced *trace) []string {
 	random, kind := drawn(seed)
 	clients := 1 + random.IntN(3)
 	net := newNetwork(seed, random, clients)
+	net.trace = traced
 	if kind.remembers {
 		net.back = 0
 	}
