@@ -140,15 +140,24 @@ func (s *Server) close() error {
 // server leaves it behind, and a system has room for some thousands.
 func (s *Server) freeSegment() error {
 	text, err := os.ReadFile(filepath.Join(s.data(), "postmaster.pid"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // it stopped by itself
+	}
+	if err != nil {
+		return err
+	}
 	lines := strings.Split(string(text), "\n")
-	if errors.Is(err, fs.ErrNotExist) || err == nil && len(lines) < 8 {
-		return nil // it stopped by itself, or before it made one
+	if len(lines) < 8 {
+		return nil // it was killed before it made one
 	}
-	fields := strings.Fields(strings.Join(lines[6:7], "")) // the key, and the number
-	if err != nil || len(fields) != 2 {
-		return fmt.Errorf("postmaster.pid names no shared memory: %w: %q", err, text)
+	fields := strings.Fields(lines[6]) // the key, and the number
+	if len(fields) != 2 {
+		return fmt.Errorf("postmaster.pid names no shared memory: %q", text)
 	}
-	return exec.Command("ipcrm", "-m", fields[1]).Run()
+	if said, err := exec.Command("ipcrm", "-m", fields[1]).CombinedOutput(); err != nil {
+		return fmt.Errorf("ipcrm -m %s: %w: %s", fields[1], err, said)
+	}
+	return nil
 }
 
 // Addr returns the server's address, host and port.
