@@ -160,7 +160,10 @@ func (w *wire) unary(
 	}
 	if r.fate == slow {
 		r.meets()
-		<-r.arrives
+		select {
+		case <-r.arrives:
+		case <-ctx.Done():
+		}
 		return send(ctx, method, req, reply, conn, opts...)
 	}
 	defer r.meets()

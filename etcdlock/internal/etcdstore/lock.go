@@ -189,15 +189,21 @@ type standing struct {
 func (l *Lock) stand(ctx context.Context, now *session, ask store.Ask) (standing, error) {
 	key, n := now.take(l, ask.ID)
 	found, err := l.standAt(ctx, now, key, ask)
-	has := ""
-	if found.own != nil {
-		has, _ = l.idOf(found.own)
-	}
+	has := l.has(found)
 	now.landed(l, n, ask.ID, has, found.at, err)
 	if has != "" && has != ask.ID {
 		return standing{}, &store.Failure{Fault: store.FaultTransient, Answered: true, Err: errTaken}
 	}
 	return found, err
+}
+
+// has is the id that has the key which was looked at; "": there is no key.
+func (l *Lock) has(found standing) string {
+	if found.own == nil {
+		return ""
+	}
+	id, _ := l.idOf(found.own)
+	return id
 }
 
 // standAt is stand at a key. The caller of a free lock is the first, and needs one request.

@@ -116,10 +116,7 @@ func TestAReleaseOvertakesItsAcquisition(t *testing.T) {
 
 			found, err := l.standAt(within(t), now, key, askOf("id"))
 			require.NoError(t, err)
-			has := ""
-			if found.own != nil {
-				has, _ = l.idOf(found.own)
-			}
+			has := l.has(found)
 			now.landed(l, n, "id", has, found.at, nil)
 			if late > 0 {
 				require.Equal(t, "other", has, "the seal gave the key back, and refused the request")
