@@ -26,7 +26,7 @@ type Report struct {
 	Telling      time.Duration // how long after that they were treated as live, at most
 	Disorder     int
 	Linearized   Linearized
-	Holds        []Hold
+	Holds        []Hold        // for Export
 	Revoked      int           // leases with time left, by a leader that had been replaced
 	LongestWait  time.Duration // of a call that went on after the faults had ended
 	Waiter       Call          // its call

@@ -35,10 +35,15 @@ func pointedAt(lab *redistest.SentinelLab) *site {
 
 // connectFirst makes a client that knows the first Sentinel.
 func (s *site) connectFirst(dial dialer) redis.UniversalClient {
-	o := s.sentinel.Options()
-	o.SentinelAddrs = o.SentinelAddrs[:1]
+	o := s.firstOptions()
 	o.Dialer = dial
 	return redis.NewFailoverClient(o)
+}
+
+func (s *site) firstOptions() *redis.FailoverOptions {
+	o := s.sentinel.Options()
+	o.SentinelAddrs = o.SentinelAddrs[:1]
+	return o
 }
 
 // ways are how an application may dial: by go-redis's own dialer, and by one whose connections only it can make.
@@ -161,8 +166,7 @@ func TestAProcessAloneWithTheOldPrimaryLeavesIt(t *testing.T) {
 	s.failed = true
 	old := s.servers[0]
 	s.connect = func(dialer) redis.UniversalClient {
-		o := s.sentinel.Options()
-		o.SentinelAddrs = o.SentinelAddrs[:1]
+		o := s.firstOptions()
 		lab.Alone(o)
 		return redis.NewFailoverClient(o)
 	}
