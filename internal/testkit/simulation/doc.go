@@ -37,6 +37,6 @@
 //
 // A process that stops is one that the network does not serve: its goroutines and timers go on. And a seed fixes what
 // the schedule is made of, but not the order of goroutines that are ready at one instant, nor the pauses that the
-// engine draws by lot: to see a failure again may take several runs of its seed. [Replay] says how many: of a hundred
-// runs of a seed, 75 sent the same at the same instants, on average over fifty seeds, of which 29 never differed.
+// engine draws by lot: to see a failure again may take several runs of its seed. [Replay] counts how often it repeats
+// itself, and docs/evidence.md has the figure.
 package simulation

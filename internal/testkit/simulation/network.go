@@ -11,7 +11,6 @@ import (
 // nothing for the others.
 type network struct {
 	seed  uint64
-	trace *trace // nil: none
 	began time.Time
 	heal  time.Duration // from when on it does no more than copy requests
 
@@ -75,9 +74,6 @@ func (n *network) Fate(r memstore.Request) memstore.Fate {
 		return memstore.Fate{} // the keeper's
 	}
 	now := time.Since(n.began)
-	if n.trace != nil {
-		n.trace.sent(r, now)
-	}
 	fate := memstore.Fate{Before: draw(random, n.lag), After: draw(random, n.lag)}
 	if random.Float64() < n.again {
 		fate.Again = draw(random, lease/6)

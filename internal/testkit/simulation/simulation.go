@@ -105,12 +105,11 @@ func Schedule(t *testing.T, seed uint64) (problems []string) {
 	return problems
 }
 
-// run is one schedule. What is sent is traced, if that is wanted.
-func run(t *testing.T, seed uint64, traced *trace) []string {
+// run is one schedule. What is sent goes to a trace, if there is one.
+func run(t *testing.T, seed uint64, to *trace) []string {
 	random, kind := drawn(seed)
 	clients := 1 + random.IntN(3)
 	net := newNetwork(seed, random, clients)
-	net.trace = traced
 	if kind.remembers {
 		net.back = 0
 	}
@@ -118,7 +117,7 @@ func run(t *testing.T, seed uint64, traced *trace) []string {
 		kind.bends(net, random)
 	}
 	w := &world{
-		seed: seed, kind: kind, names: []string{"a", "b"}[:1+random.IntN(2)], server: memstore.NewServer(net),
+		seed: seed, kind: kind, names: []string{"a", "b"}[:1+random.IntN(2)], server: memstore.NewServer(to.over(net)),
 		book: newBook(kind, net), net: net, tallies: make(map[string]*tally),
 	}
 	if kind.names != nil {

@@ -17,11 +17,29 @@ type trace struct {
 	lines []string
 }
 
-func (tr *trace) sent(r memstore.Request, at time.Duration) {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	tr.lines = append(tr.lines, fmt.Sprintf("%016d client %d request %d %v %s",
-		at, r.Client, r.Nth, r.Kind, r.Key))
+// over is a network that is traced; without a trace it is n itself.
+func (tr *trace) over(n *network) memstore.Network {
+	if tr == nil {
+		return n
+	}
+	return &traced{n, tr}
+}
+
+type traced struct {
+	*network
+	by *trace
+}
+
+// Fate implements [memstore.Network].
+func (n *traced) Fate(r memstore.Request) memstore.Fate {
+	if r.Client >= len(n.stops) { // the keeper's
+		return n.network.Fate(r)
+	}
+	n.by.mu.Lock()
+	n.by.lines = append(n.by.lines, fmt.Sprintf("%016d client %d request %d %v %s",
+		time.Since(n.began), r.Client, r.Nth, r.Kind, r.Key))
+	n.by.mu.Unlock()
+	return n.network.Fate(r)
 }
 
 // sorted are the lines in order. Those of one instant have none among one another: which goroutine of several that are
