@@ -33,7 +33,7 @@ var calls = map[string]func(ctx context.Context, c *etcdlock.Client) error{
 	},
 }
 
-// A server that is too old is refused by every call, before anything is written.
+// A server that is too old is refused by every call, before anything is written (bug 61).
 func TestAServerThatIsTooOld(t *testing.T) {
 	t.Parallel()
 	server, version := etcdtest.StartDistributions(t)

@@ -102,7 +102,7 @@ func bouncing(t *testing.T, mode string, opts pglock.Options) (of string, p *pgt
 }
 
 // Behind a pooler in transaction mode no notification arrives. That is found out, logged once, told by Check, and
-// waiters poll.
+// waiters poll (bug 57).
 func TestADeafListener(t *testing.T) {
 	t.Parallel()
 	var said logged
@@ -124,7 +124,7 @@ func TestADeafListener(t *testing.T) {
 }
 
 // A client that heard nothing, because the server was too busy or the pooler in the wrong mode, tries again: it hears of
-// releases soon.
+// releases soon (bug 57).
 func TestAListenerThatWasDeafForAMoment(t *testing.T) {
 	t.Parallel()
 	var said logged

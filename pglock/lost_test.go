@@ -132,7 +132,7 @@ func counting(losses *atomic.Int64) *lock.Observer {
 }
 
 // A renewal whose answer is lost ends nothing: the next one is in time. (cirello.io/pglock ended the hold, its issue
-// 175.)
+// 175: bug 56.)
 func TestARenewalWhoseAnswerIsLost(t *testing.T) {
 	t.Parallel()
 	for way, action := range lost {

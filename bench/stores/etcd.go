@@ -30,7 +30,7 @@ var onEtcd = store{
 	name: "etcd", title: "etcd", start: startEtcd, open: openEtcd,
 	usual: []string{oursOnEtcd, contender.Etcd},
 	entrants: map[string][]string{
-		"free":      {oursOnEtcd, contender.Etcd, contender.EtcdEachLock},
+		"free":      {oursOnEtcd, contender.Etcd, contender.EtcdEachLock, requests},
 		"new":       {oursOnEtcd, contender.Etcd, contender.EtcdEachLock},
 		"own64":     {oursOnEtcd, contender.Etcd, contender.EtcdEachLock},
 		"hot1x8":    {oursOnEtcd, contender.EtcdEachHandle},
@@ -147,7 +147,11 @@ func (p etcdPlace) tidy(context.Context, string) error { return nil }
 func (p etcdPlace) close() error { return nil }
 
 func openEtcd(_ context.Context, name string, to target) (contender.Client, error) {
-	if name != oursOnEtcd {
+	switch name {
+	case oursOnEtcd:
+	case requests:
+		return openRequests(to)
+	default:
 		return contender.Open(name, to.general())
 	}
 	etcd, err := contender.ConnectEtcd(to.general())

@@ -13,7 +13,8 @@ import (
 
 // Whatever happens to the leader, another one is elected: holds stay, turns go on, and no two are live at the same time;
 // neither when it happens, nor when the old leader comes back. A frozen one comes back within a lease: later it may end
-// leases that the next leader has renewed (see "Servers" of package etcdlock, and the history of the site etcd-thawed).
+// leases that the next leader has renewed (see "Servers" of package etcdlock, and the history of the site etcd-thawed; bug
+// 61).
 func TestTheLeaderFails(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]struct {
@@ -63,7 +64,7 @@ func TestTheLeaderFails(t *testing.T) {
 }
 
 // A leader whose disk hangs answers for a while as if it led. (Such a leader of etcd 3.4 renews leases that the next one
-// has ended: etcd 15247.)
+// has ended: etcd 15247, bug 61.)
 func TestTheLeadersDiskHangs(t *testing.T) {
 	t.Parallel()
 	l := open(t, "--unsafe-no-fsync=false")

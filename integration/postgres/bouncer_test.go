@@ -16,7 +16,8 @@ import (
 	"github.com/holdfast-go/holdfast/pglock"
 )
 
-// Behind a pgbouncer in transaction mode, with fewer connections than clients have, everything holds that is promised.
+// Behind a pgbouncer in transaction mode, with fewer connections than clients have, everything holds that is promised
+// (bug 57).
 func TestConformanceBehindAPooler(t *testing.T) {
 	bouncer := pgtest.StartBouncer(t, pgtest.Shared(t), "transaction", "default_pool_size=3")
 	conformance.Run(t, func(t testing.TB, lease time.Duration) conformance.Lab {

@@ -118,7 +118,7 @@ func TestThousandsOfHoldsAreRenewedByFewStatements(t *testing.T) {
 	}
 }
 
-// Rows that another session has locked end their own holds, and none of the others of the same batches.
+// Rows that another session has locked end their own holds, and none of the others of the same batches (bug 60).
 func TestLockedRowsAmongThousands(t *testing.T) {
 	c := newCounted(t, 15*time.Second)
 	held := c.takeAll(t, 2_000)

@@ -10,7 +10,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/testkit/pgtest"
 )
 
-// A transaction that stands still is told, whether it has a snapshot or has written, and in whichever database.
+// A transaction that stands still is told, whether it has a snapshot or has written, and in whichever
+// database (bug 58).
 func TestWhatKeepsOldVersionsIsTold(t *testing.T) {
 	t.Parallel()
 	r := rows{url: pgtest.Start(t).URL(), sql: statementsOf(tableName.quoted())}

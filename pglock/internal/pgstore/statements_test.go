@@ -82,7 +82,7 @@ func TestALockedRowIsBusy(t *testing.T) {
 }
 
 // Whoever holds a lock has it until its lease is over, by the server's clock at that moment and not when the
-// transaction began.
+// transaction began (bug 59).
 func TestALeaseKeepsOthersOut(t *testing.T) {
 	t.Parallel()
 	r := newRows(t)
@@ -160,7 +160,7 @@ func TestAReleaseNamesItsHold(t *testing.T) {
 	require.Equal(t, "2", r.run(t, "SELECT count(*) FROM holdfast_lock WHERE id IS NULL"), "the rows stay")
 }
 
-// One row that is locked does not keep the others of a batch from being renewed, or released.
+// One row that is locked does not keep the others of a batch from being renewed, or released (bug 60).
 func TestOneLockedRowHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
 	r := newRows(t)
@@ -315,7 +315,7 @@ func TestTokensGrow(t *testing.T) {
 
 // A hot name makes one new version of its row with each request. They stay in their page, and the next look takes the
 // old ones away, as long as nothing but the key is indexed. No other test runs beside: a transaction that is open
-// anywhere on the server keeps old versions.
+// anywhere on the server keeps old versions (bug 58).
 func TestAHotNameKeepsTheTableSmall(t *testing.T) {
 	const turns = 1000
 	r := newRows(t)
