@@ -14,6 +14,7 @@ import (
 type Hold struct {
 	Name   string
 	ID     string
+	Mode   string // modeRead, modePermit; "": it excludes all others
 	Fence  int64
 	Client string        // which process, and which of its goroutines
 	Called time.Duration // when Lock was
@@ -28,17 +29,29 @@ type Hold struct {
 	grantCalled, grantStart time.Duration
 }
 
-// granted sets the beginning of each hold's grant, which is that of the first hold with its id.
+// The modes of a hold that does not exclude all others.
+const (
+	modeRead   = "read"   // excludes those who write
+	modePermit = "permit" // mostPermits of them exclude all others
+)
+
+// excludes reports whether two holds of one name may not be live at the same time. Permits are counted by crowds.
+func (h Hold) excludes(other Hold) bool {
+	return h.Mode != modePermit && (h.Mode != modeRead || other.Mode != modeRead)
+}
+
+// granted sets the beginning of each hold's grant, which is that of the first hold of the name with its id.
 func granted(holds []Hold) []Hold {
-	first := make(map[string]Hold, len(holds))
+	type grant struct{ name, id string }
+	first := make(map[grant]Hold, len(holds))
 	for _, h := range holds {
-		if f, known := first[h.ID]; !known || h.Start < f.Start {
-			first[h.ID] = h
+		if f, known := first[grant{h.Name, h.ID}]; !known || h.Start < f.Start {
+			first[grant{h.Name, h.ID}] = h
 		}
 	}
 	holds = slices.Clone(holds)
 	for i := range holds {
-		f := first[holds[i].ID]
+		f := first[grant{holds[i].Name, holds[i].ID}]
 		holds[i].grantCalled, holds[i].grantStart = f.Called, f.Start
 	}
 	return holds
@@ -98,15 +111,32 @@ func (b Bounds) Excused(holds []Hold) (n int) {
 }
 
 func overlaps(holds []Hold) []witness.Pair[Hold] {
-	live := slices.DeleteFunc(granted(holds), func(h Hold) bool { return !h.everLive() })
+	live := slices.DeleteFunc(granted(holds), func(h Hold) bool { return !h.everLive() || h.Mode == modePermit })
 	return slices.DeleteFunc(witness.Overlaps(live), func(p witness.Pair[Hold]) bool {
-		return p.Earlier.End == p.Later.Start
+		return p.Earlier.End == p.Later.Start || !p.Earlier.excludes(p.Later)
 	})
+}
+
+// Crowds describes every permit that was live while as many others were as there are.
+func Crowds(holds []Hold) (found []string) {
+	permits := slices.DeleteFunc(slices.Clone(holds), func(h Hold) bool { return !h.everLive() || h.Mode != modePermit })
+	for _, of := range byName(permits) {
+		var live []Hold
+		for _, h := range of {
+			live = append(slices.DeleteFunc(live, func(o Hold) bool { return o.End <= h.Start }), h)
+			if len(live) > mostPermits {
+				found = append(found, fmt.Sprintf("%d permits are live at once, where there are %d: %v", len(live),
+					mostPermits, live))
+			}
+		}
+	}
+	return found
 }
 
 // Disorder describes every hold whose token is not above that of the live hold before it, every token that was
 // used twice, and every hold id that two processes had, whether it was live or not. An exported hold continues
-// under another id, once, with its token.
+// under another id, once, with its token. Readers share a token, which is not below that of the writer before them
+// and below that of the next one. Permits have none.
 func (b Bounds) Disorder(holds []Hold) (found []string) {
 	ids := make(map[string]Hold, len(holds))
 	for _, of := range byName(holds) {
@@ -116,20 +146,25 @@ func (b Bounds) Disorder(holds []Hold) (found []string) {
 			if other, taken := ids[h.ID]; taken && other.process() != h.process() {
 				found = append(found, fmt.Sprintf("%v has the id of %v", h, other))
 			}
+			ids[h.ID] = h
+			if h.Mode == modePermit {
+				continue
+			}
 			other, taken := tokens[h.Fence]
 			imported := h.From != ""
 			switch {
 			case imported && (!taken || other.ID != h.From):
 				found = append(found, fmt.Sprintf("%v was imported from %s, whose token is another", h, h.From))
-			case taken && !imported:
+			case taken && !imported && h.Mode != modeRead:
 				found = append(found, fmt.Sprintf("%v has the token of %v", h, other))
 			}
-			ids[h.ID], tokens[h.Fence] = h, h
+			tokens[h.Fence] = h
 			if !h.everLive() {
 				continue
 			}
 			moved := imported && before.ID == h.From
-			if h.Fence <= before.Fence && !moved && !b.mixes(before, h) {
+			shares := h.Mode == modeRead && h.Fence == before.Fence
+			if h.Fence <= before.Fence && !moved && !shares && !b.mixes(before, h) {
 				found = append(found, fmt.Sprintf("%v comes after %v", h, before))
 			}
 			before = h

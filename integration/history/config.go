@@ -10,13 +10,14 @@ import (
 // Site is the kind of servers that hold the locks.
 type Site string
 
-// The sites. The first three are Redis's, of which only a single server has a proxy in front of it for every client:
+// The sites. The first four are Redis's, of which only a single server has a proxy in front of it for every client:
 // the nodes of the others give clients their own addresses. On PostgreSQL each client has a path of its own to each
 // server.
 const (
 	Single   Site = "single"
 	Cluster  Site = "cluster"   // three primaries
 	Sentinel Site = "sentinel"  // a primary, its replica, and three Sentinels
+	Quorum   Site = "redlock"   // five servers, independent of one another
 	Postgres Site = "postgres"  // PostgreSQL and its standby, which is synchronous unless the store forgets
 	Bouncer  Site = "pgbouncer" // PostgreSQL behind a pooler in transaction mode
 

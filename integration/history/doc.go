@@ -2,13 +2,15 @@
 // holds as live, and checks the record.
 //
 // Four processes, with several goroutines each, lock a few names in every way that a Lock offers: they wait,
-// try, re-enter, let MaxHold end their holds, export holds that another process imports, and break locks. A
-// seeded schedule injects faults. There are two classes of runs.
+// try, re-enter, let MaxHold end their holds, export holds that another process imports, and break locks. On
+// Redis they also take a fair lock, both sides of a read-write lock, sets of two names, and permits. A seeded
+// schedule injects faults. There are two classes of runs.
 //
 // In the first, the store keeps all its data, so the live intervals of a name must never overlap at all. On a
 // single Redis every process has its own path, through a fault proxy, on which requests and replies are
 // lost, delayed, duplicated and cut; clients and Redis are frozen and killed, connections and scripts
-// dropped. On a cluster slots migrate; behind Sentinels an up-to-date replica takes over. On PostgreSQL paths
+// dropped. On a cluster slots migrate; behind Sentinels an up-to-date replica takes over; of the servers of a redlock one at a time
+// comes back empty. On PostgreSQL paths
 // lose everything or let it arrive late; connections are ended, also while their commits wait for the
 // standby; strangers lock rows and the table; the server is frozen, crashes, and comes back; its synchronous
 // standby takes over. On etcd any of three servers is frozen, killed and cut off, and the history compacted.

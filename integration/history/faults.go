@@ -19,6 +19,7 @@ var siteKinds = map[Site][]fault{
 	Single:   slices.Concat(pathKinds, connectionKinds, clientKinds, stops),
 	Cluster:  slices.Concat([]fault{{"slot migrated", migrateSlot}}, connectionKinds, clientKinds, stops),
 	Sentinel: slices.Concat([]fault{{"failover", failOver}}, connectionKinds, clientKinds),
+	Quorum:   slices.Concat([]fault{{"node restarted empty", restartNode}}, connectionKinds, clientKinds, stops),
 	Postgres: slices.Concat(pipeKinds, backendKinds, primaryKinds, standbyKinds, clientKinds),
 	Deposed:  slices.Concat(deposedKinds, pipeKinds, backendKinds, clientKinds),
 	Bouncer:  slices.Concat(pipeKinds, backendKinds, primaryKinds, clientKinds),

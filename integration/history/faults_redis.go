@@ -67,6 +67,16 @@ func stopServer(from, to int) func(*run, *rand.Rand) int {
 	}
 }
 
+// restartNode kills one of several independent servers, and starts it again without data. It may come back before all
+// holds have ended that it forgot, and has no vote until then.
+func restartNode(r *run, random *rand.Rand) int {
+	server := r.redis.servers[random.IntN(len(r.redis.servers))]
+	server.Kill()
+	time.Sleep(r.between(random, 0, 5)) // the fault itself
+	server.Restart()
+	return 1
+}
+
 // migrateSlot moves the slot of a name to another node, and pauses while the keys are half here and half there.
 func migrateSlot(r *run, random *rand.Rand) int {
 	slot := keys.Slot(names[random.IntN(len(names))])

@@ -62,6 +62,9 @@ func everything(t *testing.T, report *history.Report) {
 	if report.Config.Site != history.Etcd { // which exports no hold
 		calls = append(calls, "export:ok", "import:ok")
 	}
+	if report.Config.Site == history.Single {
+		calls = append(calls, "keep:ok", "read:ok", "set:ok", "permit:ok")
+	}
 	for _, call := range calls {
 		require.Positive(t, report.Calls[call], call)
 	}
@@ -79,9 +82,10 @@ func TestHistoryWhereRedisForgets(t *testing.T) {
 	require.Positive(t, report.Stale, "nobody was inside without the lock: the bounds were never needed")
 }
 
-// The same on a cluster whose slots move, and behind Sentinels, with failovers that lose nothing.
+// The same on a cluster whose slots move, behind Sentinels, with failovers that lose nothing, and with a quorum of
+// servers of which one at a time comes back without data.
 func TestHistoryOnOtherSites(t *testing.T) {
-	for _, site := range []history.Site{history.Cluster, history.Sentinel} {
+	for _, site := range []history.Site{history.Cluster, history.Sentinel, history.Quorum} {
 		t.Run(string(site), func(t *testing.T) {
 			t.Parallel()
 			run(t, history.Config{Acquisitions: 1000, Faults: 14, Site: site})

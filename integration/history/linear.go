@@ -28,7 +28,7 @@ const linearLimit = 5 * time.Minute
 // A hold of which its owner learned when it was over may have been released at any time since it was asked for.
 func (b Bounds) Linearize(holds []Hold) (found Linearized, err error) {
 	for name, of := range byName(holds) {
-		if slices.ContainsFunc(b.Losses, func(l Loss) bool { return l.Name == "" || l.Name == name }) {
+		if name == permitsName || slices.ContainsFunc(b.Losses, func(l Loss) bool { return l.Name == "" || l.Name == name }) {
 			continue
 		}
 		operations := operationsOf(of)
@@ -49,28 +49,36 @@ func (b Bounds) Linearize(holds []Hold) (found Linearized, err error) {
 // step is what an operation does with a lock: take it with a token, or give it back.
 type step struct {
 	release  bool
+	shared   bool // with other readers
 	imported bool // it goes on with the token of the hold that was exported
 	fence    int64
 }
 
 // holding is the state of a lock.
 type holding struct {
-	held  bool
-	fence int64 // the last token that was given out
+	held    bool
+	readers int
+	fence   int64 // the last token that was given out
 }
 
-// tokenLock is a lock that has one holder at a time, and gives each a greater token than the one before.
+// tokenLock is a lock that has one holder at a time, or readers, and gives each holder a greater token than any before.
+// Readers have the last one, or one that no holder had yet.
 var tokenLock = porcupine.Model{
 	Init: func() any { return holding{} },
 	Step: func(state, input, _ any) (bool, any) {
 		now, does := state.(holding), input.(step)
+		free := !now.held && now.readers == 0
 		switch {
+		case does.release && does.shared:
+			return now.readers > 0, holding{readers: now.readers - 1, fence: now.fence}
 		case does.release:
 			return now.held && now.fence == does.fence, holding{fence: now.fence}
+		case does.shared:
+			return !now.held && now.fence <= does.fence, holding{readers: now.readers + 1, fence: does.fence}
 		case does.imported:
-			return !now.held && now.fence <= does.fence, holding{true, does.fence}
+			return free && now.fence <= does.fence, holding{held: true, fence: does.fence}
 		default:
-			return !now.held && now.fence < does.fence, holding{true, does.fence}
+			return free && now.fence < does.fence, holding{held: true, fence: does.fence}
 		}
 	},
 	DescribeOperation: func(input, _ any) string { return fmt.Sprintf("%+v", input) },
@@ -94,8 +102,9 @@ func operationsOf(holds []Hold) []porcupine.Operation {
 		if !h.everLive() {
 			over = h.Called
 		}
-		add(h.Client, step{imported: h.From != "", fence: h.Fence}, h.Called, h.Start)
-		add(h.Client, step{release: true, fence: h.Fence}, over, max(over, h.Start))
+		shared := h.Mode == modeRead
+		add(h.Client, step{shared: shared, imported: h.From != "", fence: h.Fence}, h.Called, h.Start)
+		add(h.Client, step{shared: shared, release: true, fence: h.Fence}, over, max(over, h.Start))
 	}
 	slices.SortStableFunc(all, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
 	return all

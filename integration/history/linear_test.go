@@ -26,6 +26,18 @@ func TestPorcupineFindsWhatIsWrong(t *testing.T) {
 		"exported":                     {holds: []Hold{first, moved}},
 		"exported, and then a new one": {holds: []Hold{first, moved, called(6, hold(2, 41, 50))}},
 		"learned of when it was over":  {holds: []Hold{called(1, hold(1, 30, 25)), called(2, hold(2, 31, 40))}},
+		"readers of one time": {
+			holds: []Hold{as(modeRead, called(1, hold(1, 10, 20))), as(modeRead, called(2, hold(1, 15, 30)))},
+		},
+		"a reader after the writer whose token it has": {
+			holds: []Hold{called(1, hold(1, 10, 20)), as(modeRead, called(21, hold(1, 25, 30)))},
+		},
+		"a writer among readers": {
+			holds: []Hold{as(modeRead, called(1, hold(1, 10, 20))), called(2, hold(2, 15, 30))}, wrong: true,
+		},
+		"a reader with the token of the writer after it": {
+			holds: []Hold{as(modeRead, called(1, hold(2, 10, 20))), called(21, hold(2, 25, 30))}, wrong: true,
+		},
 		"the same, with a token that came later": {
 			holds: []Hold{called(22, hold(1, 30, 25)), called(2, hold(2, 10, 20))}, wrong: true,
 		},

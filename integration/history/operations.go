@@ -17,45 +17,50 @@ type operation struct {
 	name   string
 	weight int // how often, compared to the others
 	do     func(w *worker, op string, on locks)
+	on     []string // of these names only; nil: of all that clients contend for
 }
 
 // operations are all that a worker does under faults, besides importing.
 var operations = []operation{
-	{"lock", 38, func(w *worker, op string, on locks) {
+	{name: "lock", weight: 38, do: func(w *worker, op string, on locks) {
 		w.enter(context.Background(), op, on.plain, on.plain.Lock, w.span())
 	}},
-	{"try", 12, func(w *worker, op string, on locks) {
+	{name: "try", weight: 12, do: func(w *worker, op string, on locks) {
 		w.enter(context.Background(), op, on.plain, on.plain.TryLock, w.span())
 	}},
-	{"max-wait", 10, func(w *worker, op string, on locks) {
+	{name: "max-wait", weight: 10, do: func(w *worker, op string, on locks) {
 		w.enter(context.Background(), op, on.short, on.short.Lock, w.span())
 	}},
-	{"fixed-lease", 10, func(w *worker, op string, on locks) {
+	{name: "fixed-lease", weight: 10, do: func(w *worker, op string, on locks) {
 		w.enter(context.Background(), op, on.fixed, on.fixed.Lock, w.span())
 	}},
-	{"deadline", 10, func(w *worker, op string, on locks) {
+	{name: "deadline", weight: 10, do: func(w *worker, op string, on locks) {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(1+w.random.IntN(50))*time.Millisecond)
 		defer cancel()
 		w.enter(ctx, op, on.plain, on.plain.Lock, w.span())
 	}},
-	{"do", 8, (*worker).within},
-	{"max-hold", 3, func(w *worker, op string, on locks) {
+	{name: "do", weight: 8, do: (*worker).within},
+	{name: "max-hold", weight: 3, do: func(w *worker, op string, on locks) {
 		span := w.client.maxHold() * time.Duration(w.random.IntN(14)) / 10
 		w.enter(context.Background(), op, on.capped, on.capped.Lock, span)
 	}},
-	{"keep", 12, func(w *worker, op string, on locks) { // now and then without a request, if it was kept
+	{name: "keep", weight: 12, do: func(w *worker, op string, on locks) { // now and then without a request, if it was kept
 		for range 1 + w.random.IntN(4) {
 			w.enter(context.Background(), op, on.kept, on.kept.Lock, w.span()/4)
 		}
-	}},
-	{"export", 4, (*worker).export},
-	{"own", 4, (*worker).own},
-	{"break", 3, (*worker).breakIn},
+	}, on: names},
+	{name: "export", weight: 4, do: (*worker).export, on: names},
+	{name: "own", weight: 4, do: (*worker).own},
+	{name: "break", weight: 3, do: (*worker).breakIn, on: names},
+	{name: "read", weight: 10, do: (*worker).read},
+	{name: "set", weight: 6, do: (*worker).set},
+	{name: "permit", weight: 8, do: (*worker).permit},
 }
 
 // operations are those of a client. Where the store forgets there is no fixed lease: it is not renewed, so its holder
 // would not learn of a loss. Where it does not, no worker takes a lock from another process, which would learn of that
-// too late to avoid an overlap. PostgreSQL and etcd keep no lock that nobody holds, and etcd exports none.
+// too late to avoid an overlap. Only one Redis keeps a
+// lock that nobody holds; etcd and redlock export none.
 func (o orders) operations() []operation {
 	return slices.DeleteFunc(slices.Clone(operations), func(op operation) bool {
 		switch op.name {
@@ -64,12 +69,19 @@ func (o orders) operations() []operation {
 		case "break":
 			return !o.Forgets
 		case "keep":
-			return o.Site.postgres() || o.Site.etcd()
+			return o.Site.postgres() || o.Site.etcd() || o.Site == Quorum
 		case "export":
-			return o.Site.etcd()
+			return o.Site.etcd() || o.Site == Quorum
+		case "read", "set", "permit":
+			return !o.kinds()
 		}
 		return false
 	})
+}
+
+// does reports whether an operation is one of the client's.
+func (c *client) does(name string) bool {
+	return slices.ContainsFunc(c.may, func(op operation) bool { return op.name == name })
 }
 
 // choose picks an operation.
@@ -96,12 +108,17 @@ func (w *worker) roam() {
 	default:
 	}
 	o := w.choose()
-	o.do(w, o.name, w.locks[names[w.random.IntN(len(names))]])
+	on := o.on
+	if on == nil {
+		on = w.client.contended()
+	}
+	o.do(w, o.name, w.locks[on[w.random.IntN(len(on))]])
 }
 
 // live does one operation that must succeed.
 func (w *worker) live() {
-	on := w.locks[names[w.random.IntN(len(names))]]
+	contended := w.client.contended()
+	on := w.locks[contended[w.random.IntN(len(contended))]]
 	l := on.plain
 	if w.random.IntN(4) == 0 {
 		l = on.fixed
@@ -203,7 +220,10 @@ func (w *worker) bad(format string, args ...any) {
 }
 
 // locks are the handles of one name.
-type locks struct{ plain, short, fixed, capped, kept *lock.Lock }
+type locks struct {
+	plain, short, fixed, capped *lock.Lock
+	kept                        *lock.Lock // nil: the kind cannot be kept
+}
 
 // maxHold is what those handles that have a MaxHold are given.
 func (c *client) maxHold() time.Duration { return c.Lease / 12 }
@@ -213,12 +233,15 @@ func (c *client) locks(name string) locks {
 	if c.Site.etcd() {
 		fixed = c.Lease // half of it may be less than a lease of etcd can be
 	}
-	return locks{
-		plain: c.store.Lock(name),
-		short: c.store.Lock(name, lock.MaxWait(c.Lease/8)),
-		fixed: c.store.Lock(name, lock.FixedLease(fixed)),
-
-		capped: c.store.Lock(name, lock.MaxHold(c.maxHold())),
-		kept:   c.store.Lock(name, lock.Keep(min(c.Lease, time.Second))),
+	of := c.maker(name)
+	all := locks{
+		plain:  of(name),
+		short:  of(name, lock.MaxWait(c.Lease/8)),
+		fixed:  of(name, lock.FixedLease(fixed)),
+		capped: of(name, lock.MaxHold(c.maxHold())),
 	}
+	if slices.Contains(names, name) && c.does("keep") {
+		all.kept = of(name, lock.Keep(min(c.Lease, time.Second)))
+	}
+	return all
 }

@@ -25,13 +25,14 @@ type record struct {
 	export func(from *process, line string) // passes an exported hold on; set before there are any
 }
 
-// turn identifies a hold: the turns of one grant share its id, and have a token each.
+// turn identifies a hold: the turns of one grant share its id, and have a token each; readers share both, and the
+// members of a set the id.
 type turn struct {
-	id    string
-	fence int64
+	who, name, id string
+	fence         int64
 }
 
-func (h Hold) turn() turn { return turn{h.ID, h.Fence} }
+func (h Hold) turn() turn { return turn{h.Client, h.Name, h.ID, h.Fence} }
 
 // open is a hold whose end is not known yet.
 type open struct {
@@ -54,13 +55,16 @@ func (r *record) take(p *process, line string) {
 		o := open{process: p}
 		o.Client, o.Name, o.ID, o.Fence = p.name+"/"+f.word(), f.word(), f.word(), f.number()
 		o.Called, o.Start, o.validUntil = f.stamp(), f.stamp(), f.stamp()
+		if mode := f.word(); mode != "-" {
+			o.Mode = mode
+		}
 		if from := f.word(); from != "-" {
 			o.From = from
 		}
 		r.open[o.turn()] = o
 		r.clients[clientOf(o.ID)] = p.name
 	case lineEnd:
-		turn := turn{id: f.word(), fence: f.number()}
+		turn := turn{who: p.name + "/" + f.word(), name: f.word(), id: f.word(), fence: f.number()}
 		o, known := r.open[turn]
 		if !known {
 			r.bad = append(r.bad, fmt.Sprintf("%s: the end of a hold that never began: %s", p.name, line))
@@ -185,6 +189,7 @@ func (r *record) judgeLocked(holds []Hold) error {
 	}{
 		{"told by the clients", r.bad},
 		{"overlaps", r.bounds.Overlaps(holds)},
+		{"too many permits", Crowds(holds)},
 		{"tokens out of order", r.bounds.Disorder(holds)},
 		{"losses told too late", late},
 	} {

@@ -16,8 +16,9 @@ func told(lines ...string) (*record, *process) {
 	return r, p
 }
 
-func end(id string, fence int64, at time.Duration) string {
-	return endLine(Hold{ID: id, Fence: fence, End: at})
+// end is the end of a hold of "a".
+func end(who, id string, fence int64, at time.Duration) string {
+	return endLine(Hold{Client: who, Name: "a", ID: id, Fence: fence, End: at})
 }
 
 func TestRecordOfAHold(t *testing.T) {
@@ -46,7 +47,7 @@ func TestRecordOfAKilledProcess(t *testing.T) {
 		require.Len(t, r.holds, 1)
 		require.Equal(t, c.want, r.holds[0].End)
 		require.Equal(t, 2, r.acquisitions())
-		r.take(&process{name: "client-1.0"}, end("id:2", 8, 350))
+		r.take(&process{name: "client-1.0"}, end("0", "id:2", 8, 350))
 		require.ErrorContains(t, r.judge(), "overlaps: 1")
 	}
 }
@@ -62,15 +63,34 @@ func TestRecordThatIsWrong(t *testing.T) {
 		"told by the client": {[]string{lineBad + " a lock that bites"}, "bites"},
 		"garbage":            {[]string{"fatal error: stack overflow"}, "fatal"},
 		"half a line":        {[]string{"hold 3 a id:1"}, "too short"},
-		"no number":          {[]string{"end id:1 soon"}, "soon"},
-		"end of nothing":     {[]string{end("id:1", 7, 10)}, "never began"},
+		"no number":          {[]string{"end 3 a id:1 soon"}, "soon"},
+		"end of nothing":     {[]string{end("3", "id:1", 7, 10)}, "never began"},
 		"without an end":     {[]string{first}, "never ended"},
-		"overlap":            {[]string{first, later, end("id:1", 7, 301), end("id:2", 6, 400)}, "overlaps"},
-		"order":              {[]string{first, later, end("id:1", 7, 200), end("id:2", 6, 400)}, "order"},
+		"overlap":            {[]string{first, later, end("3", "id:1", 7, 301), end("4", "id:2", 6, 400)}, "overlaps"},
+		"order":              {[]string{first, later, end("3", "id:1", 7, 200), end("4", "id:2", 6, 400)}, "order"},
 	} {
 		r, _ := told(c.lines...)
 		require.ErrorContains(t, r.judge(), c.want, name)
 	}
+}
+
+// Readers of one process have one grant, and the members of a set may have one id: each is a hold of its own.
+func TestRecordOfHoldsThatShareAnID(t *testing.T) {
+	t.Parallel()
+	reader := Hold{Client: "1", Name: "a", ID: "id:1", Mode: modeRead, Fence: 7, Start: 100, End: 200}
+	beside, member := reader, reader
+	beside.Client, member.Name, member.Mode = "2", "b", ""
+	var lines []string
+	for _, h := range []Hold{reader, beside, member} {
+		lines = append(lines, holdLine(h, 900))
+	}
+	for _, h := range []Hold{member, beside, reader} {
+		lines = append(lines, endLine(h))
+	}
+	r, _ := told(lines...)
+	require.NoError(t, r.judge())
+	require.Len(t, r.holds, 3)
+	require.Equal(t, modeRead, r.holds[1].Mode)
 }
 
 func TestMissingFaults(t *testing.T) {

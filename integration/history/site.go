@@ -31,6 +31,8 @@ func dial(o orders) (store lock.Provider, hangUp func() error, err error) {
 		return dialPostgres(o)
 	case o.Site.etcd():
 		return dialEtcd(o)
+	case o.Site == Quorum:
+		return dialQuorum(o)
 	}
 	return dialRedis(o)
 }

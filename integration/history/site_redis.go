@@ -1,13 +1,13 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +17,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
 	"github.com/holdfast-go/holdfast/lock"
+	"github.com/holdfast-go/holdfast/redlock"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -47,6 +48,11 @@ func (r *run) buildRedis(lab *lenient) ground {
 		addr = opts.MasterName + "," + strings.Join(opts.SentinelAddrs, ",")
 		g.servers = g.sentinel.Servers()
 		r.calm(opts.MasterName)
+	case Quorum:
+		for range 5 {
+			g.servers = append(g.servers, redistest.Start(lab))
+		}
+		addr = strings.Join(addrsOf(g.servers), ",")
 	default:
 		g.servers = []*redistest.Server{redistest.Start(lab)}
 	}
@@ -62,7 +68,19 @@ func (r *run) buildRedis(lab *lenient) ground {
 			s.addr = s.proxy.Addr()
 		}
 	}
+	if o := (orders{Addr: cmp.Or(addr, g.servers[0].Addr()), Site: r.cfg.Site, Forgets: r.cfg.Forgets}); o.kinds() {
+		if err := fund(o); err != nil {
+			r.fail(err)
+		}
+	}
 	return g
+}
+
+func addrsOf(servers []*redistest.Server) (all []string) {
+	for _, s := range servers {
+		all = append(all, s.Addr())
+	}
+	return all
 }
 
 // calm keeps the Sentinels from considering a slow primary dead: an unprepared failover would forget what
@@ -80,10 +98,14 @@ func (r *run) calm(primary string) {
 // dialRedis makes the client with which a process of the run locks on Redis. Servers without a proxy accept connections
 // only from the usual address, because they have no password.
 func dialRedis(o orders) (lock.Provider, func() error, error) {
+	return dialRedisFrom(o, dialFrom(o.Number))
+}
+
+func dialRedisFrom(o orders, dial dialer) (lock.Provider, func() error, error) {
 	var rdb redis.UniversalClient
 	switch addrs := strings.Split(o.Addr, ","); o.Site {
 	case Single:
-		rdb = redis.NewClient(&redis.Options{Addr: o.Addr, Dialer: dialFrom(o.Number)})
+		rdb = redis.NewClient(&redis.Options{Addr: o.Addr, Dialer: dial})
 	case Cluster:
 		rdb = redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs})
 	case Sentinel:
@@ -91,15 +113,37 @@ func dialRedis(o orders) (lock.Provider, func() error, error) {
 	default:
 		return nil, nil, fmt.Errorf("unknown site %q", o.Site)
 	}
-	c, err := rlock.NewClient(rdb, &rlock.ClientOptions{
-		Lease: o.Lease, MaxPoll: o.Lease / 3, ReleaseTimeout: 2 * o.Lease, Logger: slog.New(slog.DiscardHandler),
-	})
+	c, err := rlock.NewClient(rdb, o.options())
 	return c, func() error { return errors.Join(c.Close(), rdb.Close()) }, err
 }
 
+func (o orders) options() *rlock.ClientOptions {
+	return &rlock.ClientOptions{
+		Lease: o.Lease, MaxPoll: o.Lease / 3, ReleaseTimeout: 2 * o.Lease, Logger: slog.New(slog.DiscardHandler),
+	}
+}
+
+// dialQuorum makes the client of servers that are independent of one another.
+func dialQuorum(o orders) (lock.Provider, func() error, error) {
+	var nodes []redis.UniversalClient
+	for addr := range strings.SplitSeq(o.Addr, ",") {
+		nodes = append(nodes, redis.NewClient(&redis.Options{Addr: addr}))
+	}
+	c, err := redlock.NewClient(nodes, &redlock.Options{ClientOptions: *o.options()})
+	return c, func() error {
+		errs := []error{c.Close()}
+		for _, rdb := range nodes {
+			errs = append(errs, rdb.Close())
+		}
+		return errors.Join(errs...)
+	}, err
+}
+
+type dialer func(ctx context.Context, network, addr string) (net.Conn, error)
+
 // dialFrom gives every client its own address, so that connections can be attributed to clients. Only Linux
 // has all of 127/8.
-func dialFrom(number int) func(context.Context, string, string) (net.Conn, error) {
+func dialFrom(number int) dialer {
 	dialer := &net.Dialer{Timeout: time.Second}
 	if runtime.GOOS == "linux" {
 		dialer.LocalAddr = &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(10+number))}
@@ -107,13 +151,27 @@ func dialFrom(number int) func(context.Context, string, string) (net.Conn, error
 	return dialer.DialContext
 }
 
-// held implements [ground]: only tokens are left if nothing is.
-func (g *redisGround) held() ([]string, error) { return Leftovers(g.keys(), isToken), nil }
+// held implements [ground]: only tokens are left if nothing is, and the semaphore with leases that have ended. Those are
+// in its set until somebody needs their permits.
+func (g *redisGround) held() (left []string, err error) {
+	for i, s := range g.servers {
+		left = append(left, Leftovers(s.Keys(g.t), func(key string) bool {
+			if key != leasesKey {
+				return isToken(key) || key == permitsName
+			}
+			live, failed := g.admins[i].ZCount(context.Background(), key,
+				fmt.Sprint("(", time.Now().UnixMilli()), "+inf").Result()
+			err = errors.Join(err, failed)
+			return live == 0
+		})...)
+	}
+	return left, err
+}
 
 // isToken reports whether a key is that of a fencing token, which outlives the holds of its name.
 func isToken(key string) bool {
 	name, is := strings.CutPrefix(key, "redisson_lock_token:{")
-	return is && (strings.HasPrefix(name, "history-own-") || slices.Contains(names, strings.TrimSuffix(name, "}")))
+	return is && strings.HasPrefix(name, "history-")
 }
 
 // keys lists the keys of all servers.

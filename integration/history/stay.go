@@ -14,7 +14,7 @@ type stay struct {
 	Hold
 	worker     *worker
 	op         string
-	lock       *lock.Lock
+	of         handle
 	held       context.Context
 	validUntil time.Duration // the hold goes on at least until then unless it is unlocked, as far as was reported
 	looked     time.Duration // when it was last seen to exist
@@ -33,7 +33,7 @@ func (s *stay) visit(span time.Duration, nest bool) bool {
 
 // begin reports the hold. It returns false if the hold ended before it was treated as live.
 func (s *stay) begin() bool {
-	hold, err := s.lock.Held(s.held)
+	hold, err := s.of.Held(s.held)
 	if err != nil {
 		return false
 	}
@@ -64,7 +64,7 @@ func (s *stay) look() {
 		return
 	}
 	now := stamp.Now()
-	hold, err := s.lock.Held(s.held)
+	hold, err := s.of.Held(s.held)
 	if err == nil {
 		if gap := now - s.looked; gap > tick+stalled {
 			s.Stalled += gap
@@ -128,7 +128,11 @@ func (s *stay) remain(span time.Duration, nest bool) {
 
 // nest re-enters the lock, by the context that carries it.
 func (s *stay) nest() {
-	inner, unlock, err := s.lock.Lock(s.held)
+	l, reenters := s.of.(*lock.Lock)
+	if !reenters {
+		return // a permit more would be another hold
+	}
+	inner, unlock, err := l.Lock(s.held)
 	if err != nil {
 		// A deadline that ends this context has not ended the hold.
 		over := s.held.Err() != nil && errors.Is(err, context.DeadlineExceeded)
@@ -137,7 +141,7 @@ func (s *stay) nest() {
 		}
 		return
 	}
-	if hold, err := s.lock.Held(inner); err == nil {
+	if hold, err := l.Held(inner); err == nil {
 		s.same(hold, 2)
 	}
 	if err := unlock(); err != nil {

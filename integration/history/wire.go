@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -10,8 +11,8 @@ import (
 // The reports of a client process to the run, one line each. Lines are short enough for a pipe to take them
 // atomically, so a killed process leaves no partial line.
 const (
-	lineHold   = "hold"   // client name id fence called start valid-until from
-	lineEnd    = "end"    // id token end stalled: it is about to unlock, or has lost the hold
+	lineHold   = "hold"   // client name id fence called start valid-until mode from
+	lineEnd    = "end"    // client name id token end stalled: it is about to unlock, or has lost the hold
 	lineExport = "export" // name id token: for another process to import
 	lineBreak  = "break"  // name outcome called returned
 	lineCall   = "call"   // client op outcome called returned
@@ -32,16 +33,12 @@ const (
 )
 
 func holdLine(h Hold, validUntil time.Duration) string {
-	from := h.From
-	if from == "" {
-		from = "-"
-	}
 	return fmt.Sprintln(lineHold, h.Client, h.Name, h.ID, h.Fence, int64(h.Called), int64(h.Start),
-		int64(validUntil), from)
+		int64(validUntil), cmp.Or(h.Mode, "-"), cmp.Or(h.From, "-"))
 }
 
 func endLine(h Hold) string {
-	return fmt.Sprintln(lineEnd, h.ID, h.Fence, int64(h.End), int64(h.Stalled))
+	return fmt.Sprintln(lineEnd, h.Client, h.Name, h.ID, h.Fence, int64(h.End), int64(h.Stalled))
 }
 
 func breakLine(name string, c Call) string {

@@ -25,7 +25,7 @@ type worker struct {
 
 func newWorker(c *client, name string, random *rand.Rand) *worker {
 	w := &worker{client: c, name: name, random: random, locks: make(map[string]locks)}
-	for _, n := range append([]string{c.own}, names...) {
+	for _, n := range append([]string{c.own}, c.contended()...) {
 		w.locks[n] = c.locks(n)
 	}
 	return w
@@ -57,10 +57,19 @@ func (w *worker) span() time.Duration {
 	}
 }
 
+// handle is what a stay needs of a lock, or of a semaphore.
+type handle interface {
+	Name() string
+	Held(context.Context) (lock.Hold, error)
+}
+
+// modes are those of the holds that do not exclude all others, by operation.
+var modes = map[string]string{"read": modeRead, "permit": modePermit}
+
 type lockFunc func(context.Context) (context.Context, func() error, error)
 
 // enter takes the lock, stays inside for a while, leaves, and reports all of it.
-func (w *worker) enter(ctx context.Context, op string, l *lock.Lock, take lockFunc, span time.Duration) {
+func (w *worker) enter(ctx context.Context, op string, l handle, take lockFunc, span time.Duration) {
 	c := Call{Client: w.name, Op: op, Called: stamp.Now()}
 	held, unlock, err := take(ctx)
 	if s := w.arrive(c, l, held, err); s != nil {
@@ -71,15 +80,15 @@ func (w *worker) enter(ctx context.Context, op string, l *lock.Lock, take lockFu
 
 // arrive reports a call that has returned, or has called the function that it was given. Without an error it begins a
 // stay.
-func (w *worker) arrive(c Call, l *lock.Lock, held context.Context, err error) *stay {
+func (w *worker) arrive(c Call, l handle, held context.Context, err error) *stay {
 	c.Returned = stamp.Now()
 	c.Outcome = w.outcome(c.Op, err)
 	w.client.tell(callLine(c))
 	if err != nil {
 		return nil
 	}
-	return &stay{worker: w, op: c.Op, lock: l, held: held, Hold: Hold{
-		Client: w.name, Name: l.Name(), Called: c.Called, Start: c.Returned,
+	return &stay{worker: w, op: c.Op, of: l, held: held, Hold: Hold{
+		Client: w.name, Name: l.Name(), Mode: modes[c.Op], Called: c.Called, Start: c.Returned,
 	}}
 }
 
@@ -103,6 +112,9 @@ var allowed = map[string][]string{
 	"do":           {outcomeUnavailable},
 	"keep":         {outcomeUnavailable},
 	"export":       {outcomeUnavailable},
+	"read":         {outcomeUnavailable},
+	"set":          {outcomeUnavailable},
+	"permit":       {outcomeUnavailable},
 	"own":          {outcomeUnavailable},
 	"import":       {outcomeUnavailable, outcomeNotHeld}, // not held: its lease ran out in transit
 	"try":          {outcomeUnavailable, outcomeBusy},
