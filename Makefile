@@ -7,7 +7,7 @@ test test-all nightly: export CGO_ENABLED = 1
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all nightly simulate spec lint bench bench-far bench-stores scaling failover peers-safety results path fmt ci
+.PHONY: help demo test test-all nightly histories simulate spec lint bench bench-far bench-stores scaling failover peers-safety results path fmt ci
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,16 @@ nightly: ## run what takes hours: the longest histories, and the tests of make t
 	@scripts/setup-etcd.sh
 	@scripts/setup-cc.sh
 	@scripts/nightly.sh
+
+ACQUISITIONS ?= 1000000
+FAULTS ?= 5000
+
+histories: ## run a history on every kind of site, of ACQUISITIONS (a million) and FAULTS in all, and write the table of docs/histories.md; hours
+	@scripts/setup-redis.sh
+	@scripts/setup-postgres.sh
+	@scripts/setup-etcd.sh
+	@scripts/setup-cc.sh
+	cd integration && go run ./history/cmd/report -acquisitions $(ACQUISITIONS) -faults $(FAULTS) -page ../docs/histories.md
 
 SCHEDULES ?= 1000000
 

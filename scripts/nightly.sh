@@ -14,21 +14,10 @@ check() {
 	"$@" || failed="$failed, $name"
 }
 
-history() {
-	go run ./integration/history/cmd/history "$@"
-}
-
 check "every mutant" env HOLDFAST_MUTANTS=all go test -count=1 -timeout 1h ./integration/mutants
 check "a search of the local queue" go test ./internal/localqueue -run TestLongSearch -search.waiters 5
-check "a long history" history -acquisitions 100000 -faults 500 -limit 40m
-check "a long history of losses" history -acquisitions 2000 -faults 300 -lease 1200ms -forgets -limit 30m
-check "a long history on a cluster" history -acquisitions 20000 -faults 200 -site cluster -limit 30m
-check "a long history behind Sentinels" history -acquisitions 20000 -faults 200 -site sentinel -limit 30m
-check "a long history on PostgreSQL" history -acquisitions 50000 -faults 400 -site postgres -limit 40m
-check "a long history of PostgreSQL's losses" history -acquisitions 1000 -faults 150 -lease 1200ms -forgets \
-	-site postgres -limit 30m
-check "a long history past deposed primaries" history -acquisitions 2000 -faults 200 -lease 2s -linger \
-	-site postgres-deposed -limit 40m
+check "a long history on every kind of site" go run ./integration/history/cmd/report \
+	-acquisitions "${HOLDFAST_ACQUISITIONS:-200000}" -faults "${HOLDFAST_FAULTS:-1500}"
 if grep -q '^failover:' Makefile; then
 	check "the whole matrix of failovers" make failover
 fi

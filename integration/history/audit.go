@@ -19,9 +19,12 @@ func (r *run) paused(limit time.Duration) error {
 		if err != nil {
 			return err
 		}
-		if line != linePaused {
+		f := parse(line)
+		word, heap := f.word(), f.number()
+		if word != linePaused || f.err != nil {
 			return fmt.Errorf("%s said %q instead of %q", s.current().name, line, linePaused)
 		}
+		r.report.Heap = max(r.report.Heap, heap)
 	}
 	return nil
 }

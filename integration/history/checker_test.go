@@ -61,16 +61,16 @@ func TestReadersAndPermits(t *testing.T) {
 		holds                     []Hold
 		overlaps, crowds, falling int
 	}{
-		"readers of one time":           {holds: []Hold{read(1, 10, 20), read(1, 12, 30)}},
-		"before there was a writer":     {holds: []Hold{read(0, 10, 20), read(0, 12, 30)}},
-		"a writer among readers":        {holds: []Hold{read(1, 10, 20), hold(2, 15, 30)}, overlaps: 1},
-		"a reader during a write":       {holds: []Hold{hold(2, 10, 30), read(2, 15, 20)}, overlaps: 1},
-		"the token of the last writer":  {holds: []Hold{hold(2, 10, 20), read(2, 30, 40), hold(3, 50, 60)}},
-		"the token of the next writer":  {holds: []Hold{hold(2, 10, 20), read(3, 30, 40), hold(3, 50, 60)}, falling: 2},
-		"a token of the writer before":  {holds: []Hold{hold(2, 10, 20), read(1, 30, 40)}, falling: 1},
-		"as many permits as there are":  {holds: []Hold{permit(10, 20), permit(11, 20), permit(12, 20), permit(20, 30)}},
-		"more permits than there are":   {holds: []Hold{permit(10, 20), permit(11, 20), permit(12, 20), permit(13, 30)}, crowds: 1},
-		"more permits, of other's name": {holds: []Hold{permit(10, 20), permit(11, 20), permit(12, 20), other(permit(13, 30))}},
+		"readers of one time":          {holds: []Hold{read(1, 10, 20), read(1, 12, 30)}},
+		"before there was a writer":    {holds: []Hold{read(0, 10, 20), read(0, 12, 30)}},
+		"a writer among readers":       {holds: []Hold{read(1, 10, 20), hold(2, 15, 30)}, overlaps: 1},
+		"a reader during a write":      {holds: []Hold{hold(2, 10, 30), read(2, 15, 20)}, overlaps: 1},
+		"the token of the last writer": {holds: []Hold{hold(2, 10, 20), read(2, 30, 40), hold(3, 50, 60)}},
+		"the token of the next writer": {holds: []Hold{hold(2, 10, 20), read(3, 30, 40), hold(3, 50, 60)}, falling: 2},
+		"a token of the writer before": {holds: []Hold{hold(2, 10, 20), read(1, 30, 40)}, falling: 1},
+		"as many permits as there are": {holds: []Hold{permit(10, 20), permit(11, 20), permit(20, 30)}},
+		"more permits than there are":  {holds: []Hold{permit(10, 20), permit(11, 20), permit(12, 30)}, crowds: 1},
+		"more permits, of two names":   {holds: []Hold{permit(10, 20), permit(11, 20), other(permit(12, 30))}},
 	} {
 		require.Len(t, Bounds{}.Overlaps(c.holds), c.overlaps, name)
 		require.Len(t, Crowds(c.holds), c.crowds, name)

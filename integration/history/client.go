@@ -113,11 +113,11 @@ func runClient(o orders, out io.Writer) error {
 				}
 			})
 			c.running.Wait()
-			c.tell(linePaused + "\n")
+			c.paused()
 		case sayPause:
 			c.stop.Store(true)
 			c.running.Wait()
-			c.tell(linePaused + "\n")
+			c.paused()
 		case sayImport:
 			c.offer(argument)
 		case sayClose:
@@ -126,6 +126,14 @@ func runClient(o orders, out io.Writer) error {
 			return fmt.Errorf("unknown order %q", line)
 		}
 	}
+}
+
+// paused reports that no worker is in a call, and how much memory is in use.
+func (c *client) paused() {
+	runtime.GC()
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	c.tell(fmt.Sprintln(linePaused, memory.HeapAlloc))
 }
 
 // offer leaves an exported hold to the next idle worker. If there are too many of them, or no worker runs

@@ -9,11 +9,11 @@
 // In the first, the store keeps all its data, so the live intervals of a name must never overlap at all. On a
 // single Redis every process has its own path, through a fault proxy, on which requests and replies are
 // lost, delayed, duplicated and cut; clients and Redis are frozen and killed, connections and scripts
-// dropped. On a cluster slots migrate; behind Sentinels an up-to-date replica takes over; of the servers of a redlock one at a time
-// comes back empty. On PostgreSQL paths
-// lose everything or let it arrive late; connections are ended, also while their commits wait for the
-// standby; strangers lock rows and the table; the server is frozen, crashes, and comes back; its synchronous
-// standby takes over. On etcd any of three servers is frozen, killed and cut off, and the history compacted.
+// dropped. On a cluster slots migrate; behind Sentinels an up-to-date replica takes over; of the servers of a
+// redlock one at a time comes back empty. On PostgreSQL paths lose everything or let it arrive late;
+// connections are ended, also while their commits wait for the standby; strangers lock rows and the table;
+// the server is frozen, crashes, and comes back; its synchronous standby takes over. On etcd any of three
+// servers is frozen, killed and cut off, and the history compacted.
 //
 // In the second, the store forgets. In Redis locks and tokens are deleted, all keys flushed or evicted, the
 // server restarted without data, and locks broken by other processes. In PostgreSQL rows are deleted and

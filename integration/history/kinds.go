@@ -27,7 +27,7 @@ const (
 const leasesKey = "{" + permitsName + "}:timeout"
 
 // mostPermits is the capacity of the semaphore.
-const mostPermits = 3
+const mostPermits = 2
 
 // kinds says that the clients take locks of the kinds that only one Redis has. Where Redis forgets they do not: a reader that
 // it forgot may overlap writers, and a semaphore that it forgot has no capacity.
@@ -60,11 +60,11 @@ func (w *worker) read(op string, _ locks) {
 	w.enter(context.Background(), op, l, l.Lock, w.span())
 }
 
-// permit takes one of the semaphore's permits.
+// permit takes one of the semaphore's permits, and keeps it for longer than most locks are held, so that others want it.
 func (w *worker) permit(op string, _ locks) {
 	s := semaphore.New(w.client.store.(*rlock.Client), permitsName)
 	take := func(ctx context.Context) (context.Context, func() error, error) { return s.Acquire(ctx, 1) }
-	w.enter(context.Background(), op, s, take, w.span())
+	w.enter(context.Background(), op, s, take, w.span()+time.Duration(w.random.IntN(20))*time.Millisecond)
 }
 
 // set takes two locks as one, in any order.

@@ -35,7 +35,7 @@ func (p *process) listen(r *record) {
 		if err != nil {
 			return
 		}
-		if line == linePaused || strings.HasPrefix(line, lineLeft+" ") {
+		if strings.HasPrefix(line, linePaused+" ") || strings.HasPrefix(line, lineLeft+" ") {
 			p.told <- line
 			continue
 		}

@@ -33,6 +33,7 @@ type Report struct {
 	LongestLive  time.Duration // of a call in the liveness phase
 	Held         int           // what is left of holds
 	Goroutines   int           // left in the clients
+	Heap         int64         // of a client whose calls have all returned, in bytes, at most
 }
 
 // take copies the figures of a record.
@@ -93,6 +94,7 @@ func (r *Report) Print(to io.Writer) error {
 	row("longest wait in liveness", r.LongestLive.Round(time.Millisecond))
 	row("holds left", r.Held)
 	row("goroutines left", r.Goroutines)
+	row("heap of a client, at most", fmt.Sprintf("%d kB", r.Heap/1000))
 	row("faults", r.Injected())
 	for _, k := range r.Config.kinds() {
 		row("  "+k.name, r.Faults[k.name])

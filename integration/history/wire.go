@@ -18,7 +18,7 @@ const (
 	lineCall   = "call"   // client op outcome called returned
 	lineUnlock = "unlock" // outcome
 	lineBad    = "bad"    // what must never happen, in words
-	linePaused = "paused" // none of its goroutines is in a call
+	linePaused = "paused" // heap, in bytes: none of its goroutines is in a call
 	lineLeft   = "left"   // goroutines after Close, and what they are
 )
 

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast/integration/history"
+)
+
+// findings are what the histories of one call found.
+type findings struct {
+	command string
+	began   time.Time
+	rows    []row
+}
+
+// row is what one history found.
+type row struct {
+	title  string
+	report *history.Report
+	wrong  bool
+}
+
+func (f *findings) add(title string, report *history.Report, err error) {
+	f.rows = append(f.rows, row{title, report, err != nil})
+}
+
+// The table stands between these lines of the page.
+const (
+	begin = "<!-- histories -->\n"
+	end   = "<!-- /histories -->"
+)
+
+// write puts the table into a page, or prints it.
+func (f *findings) write(page string) error {
+	text := f.text(commit())
+	if page == "" {
+		_, err := fmt.Print(text)
+		return err
+	}
+	old, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	whole, err := replaced(string(old), text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", page, err)
+	}
+	return os.WriteFile(page, []byte(whole), 0o644)
+}
+
+// replaced is a page with another table.
+func replaced(page, table string) (string, error) {
+	before, rest, found := strings.Cut(page, begin)
+	_, after, ends := strings.Cut(rest, end)
+	if !found || !ends {
+		return "", fmt.Errorf("there is no place for the table, between %q and %q", strings.TrimSpace(begin), end)
+	}
+	return before + begin + table + end + after, nil
+}
+
+// commit is that of the tree, as far as git knows.
+func commit() string {
+	out, err := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
+	if err != nil {
+		return "an unknown commit"
+	}
+	return strings.TrimSpace(string(out))
+}
+
+const head = `| servers | acquisitions | faults, kinds | overlaps | of them after a loss that the holder was told of | tokens out of order | judged by Porcupine | longest wait after heal | holds, goroutines left | heap of a client | took |
+|---|---|---|---|---|---|---|---|---|---|---|
+`
+
+// text is the table, with the command that made it. The last row is the sum: of figures that do not add up it has the
+// greatest.
+func (f *findings) text(commit string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "`%s`, %s, commit %s:\n\n%s", f.command, f.began.Format(time.DateOnly), commit, head)
+	sum := &history.Report{}
+	kinds := make(map[string]bool)
+	wrong := false
+	for _, r := range f.rows {
+		line(&b, r.title, r.report, len(r.report.Faults), r.wrong)
+		wrong = wrong || r.wrong
+		add(sum, r.report)
+		for kind, n := range r.report.Faults {
+			kinds[kind] = kinds[kind] || n > 0
+		}
+	}
+	line(&b, "**all**", sum, len(kinds), wrong)
+	return b.String()
+}
+
+func line(b *strings.Builder, title string, r *history.Report, kinds int, wrong bool) {
+	if wrong {
+		title += " (**failed**)"
+	}
+	fmt.Fprintf(b, "| %s | %s | %s, %d | %d | %d | %d | %s | %.1f s | %d, %d | %.1f MB | %v |\n", title,
+		grouped(r.Acquisitions), grouped(r.Injected()), kinds, r.Overlaps+r.Stale, r.Stale, r.Disorder,
+		grouped(r.Linearized.Operations), r.LongestWait.Seconds(), r.Held, r.Goroutines, float64(r.Heap)/1e6,
+		r.Duration.Round(time.Second))
+}
+
+// add adds the figures of a history to a sum.
+func add(sum, r *history.Report) {
+	sum.Acquisitions += r.Acquisitions
+	sum.Overlaps += r.Overlaps
+	sum.Stale += r.Stale
+	sum.Disorder += r.Disorder
+	sum.Linearized.Operations += r.Linearized.Operations
+	sum.LongestWait = max(sum.LongestWait, r.LongestWait)
+	sum.Held += r.Held
+	sum.Goroutines += r.Goroutines
+	sum.Heap = max(sum.Heap, r.Heap)
+	sum.Duration += r.Duration
+	if sum.Faults == nil {
+		sum.Faults = make(map[string]int)
+	}
+	for kind, n := range r.Faults {
+		sum.Faults[kind] += n
+	}
+}
+
+// grouped is a number with a comma between each three digits.
+func grouped(n int) string {
+	text := fmt.Sprint(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
