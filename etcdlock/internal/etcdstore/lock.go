@@ -439,8 +439,12 @@ var (
 	errTaken   = errors.New("the key has another id of this client")
 )
 
+// noteOf is what was noted of a hold; false: nothing was, or not by us.
 func noteOf(value []byte) (n note, ok bool) {
-	return n, len(value) > 0 && json.Unmarshal(value, &n) == nil
+	if len(value) == 0 || json.Unmarshal(value, &n) != nil {
+		return note{}, false
+	}
+	return n, true
 }
 
 // Noted implements [store.Noter].
