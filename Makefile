@@ -7,7 +7,7 @@ test test-all nightly: export CGO_ENABLED = 1
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all nightly histories simulate spec lint bench bench-far bench-stores scaling failover peers-safety results path fmt ci
+.PHONY: help demo test test-all nightly histories fuzz simulate spec lint bench bench-far bench-stores scaling failover peers-safety results path fmt ci
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,12 @@ histories: ## run a history on every kind of site, of ACQUISITIONS (a million) a
 	@scripts/setup-etcd.sh
 	@scripts/setup-cc.sh
 	cd integration && go run ./history/cmd/report -acquisitions $(ACQUISITIONS) -faults $(FAULTS) -page ../docs/histories.md
+
+FUZZ ?= 1m
+
+fuzz: ## let Go's fuzzer run each fuzz test for FUZZ (a minute), and write the table of docs/evidence.md
+	@scripts/setup-redis.sh
+	go run ./scripts/fuzz -time $(FUZZ) -page docs/evidence.md
 
 SCHEDULES ?= 1000000
 

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/pages"
 )
 
 var (
@@ -105,7 +107,7 @@ func TestModels(t *testing.T) {
 			require.Zero(t, got.errors, "an error in the model:\n%s", got.trail)
 			require.True(t, got.complete, "the search was not exhaustive:\n%s", got.output)
 			rows = append(rows, fmt.Sprintf("| `%s` | %s | `%s` | %s | %.1f s | %s |", s.model, s.about, bounds,
-				grouped(got.states), got.took.Seconds(), "`"+strings.Join(names(s.wrong), "`, `")+"`"))
+				pages.Number(got.states), got.took.Seconds(), "`"+strings.Join(names(s.wrong), "`, `")+"`"))
 			t.Logf("%s %s: %d states, %v", s.model, bounds, got.states, got.took)
 		})
 		for _, wrong := range s.wrong {
@@ -217,31 +219,11 @@ func number(t *testing.T, in *regexp.Regexp, output string) int {
 	return n
 }
 
-func grouped(n int) string {
-	text := strconv.Itoa(n)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
-}
-
-const (
-	begin = "<!-- searched -->\n"
-	end   = "<!-- /searched -->"
-)
-
 // write puts the table into the page.
 func write(t *testing.T, path string, rows []string) {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	require.NoError(t, err)
-	before, rest, ok := strings.Cut(string(text), begin)
-	require.True(t, ok, "%s has no %q", path, begin)
-	_, after, ok := strings.Cut(rest, end)
-	require.True(t, ok, "%s has no %q", path, end)
-	table := "| model | with | bounds | states | time | wrong variants that were caught |\n|---|---|---|---|---|---|\n" +
-		strings.Join(rows, "\n") + "\n"
-	require.NoError(t, os.WriteFile(path, []byte(before+begin+"\n"+table+end+after), 0o644))
+	require.NoError(t, pages.Show(path, "searched", "\n| model | with | bounds | states | time | wrong variants that were caught |\n"+
+		"|---|---|---|---|---|---|\n"+strings.Join(rows, "\n")+"\n"))
 }
 
 // The page names each search, and each wrong variant.

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/pages"
 )
 
 // head has the columns of safety.txt. The first one, of a cell's run, is not here.
@@ -122,28 +124,11 @@ func report(s settings, results []result, took time.Duration, out io.Writer) err
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	all := now.over(old)
-	return errors.Join(
+	err = errors.Join(
 		os.WriteFile(file, []byte(all.text()), 0o644),
-		os.WriteFile(filepath.Join(s.out, "safety.md"), []byte(all.markdown()), 0o644),
-		show(s.page, all.markdown()))
-}
-
-// What a page shows of the results stands between these.
-const before, after = "<!-- safety -->\n", "<!-- /safety -->\n"
-
-// show brings a page up to date.
-func show(page, tables string) error {
-	if page == "" {
-		return nil
-	}
-	text, err := os.ReadFile(page)
-	if err != nil {
+		os.WriteFile(filepath.Join(s.out, "safety.md"), []byte(all.markdown()), 0o644))
+	if err != nil || s.page == "" {
 		return err
 	}
-	lead, rest, found := strings.Cut(string(text), before)
-	_, tail, ends := strings.Cut(rest, after)
-	if !found || !ends {
-		return fmt.Errorf("%s has no place for the tables", page)
-	}
-	return os.WriteFile(page, []byte(lead+before+tables+after+tail), 0o644)
+	return pages.Show(s.page, "safety", all.markdown())
 }

@@ -107,21 +107,10 @@ func TestThePageShowsTheResults(t *testing.T) {
 	require.NoError(t, err)
 	results, err := os.ReadFile(filepath.Join("..", "results", "safety.md"))
 	require.NoError(t, err)
-	require.Contains(t, string(page), before+string(results)+after)
+	require.Contains(t, string(page), "<!-- safety -->\n"+string(results)+"<!-- /safety -->")
 	for _, e := range entries {
 		require.Contains(t, string(results), "| "+e.name+" (", "the whole table is shown")
 	}
-}
-
-func TestAPageIsBroughtUpToDate(t *testing.T) {
-	page := filepath.Join(t.TempDir(), "page.md")
-	require.NoError(t, os.WriteFile(page, []byte("a\n"+before+"old\n"+after+"b\n"), 0o644))
-	require.NoError(t, show(page, "new\n"))
-	text, err := os.ReadFile(page)
-	require.NoError(t, err)
-	require.Equal(t, "a\n"+before+"new\n"+after+"b\n", string(text))
-	require.NoError(t, os.WriteFile(page, []byte(before), 0o644))
-	require.Error(t, show(page, "new\n"))
 }
 
 // Where there is no Java, the table says so.

@@ -2,12 +2,12 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast/integration/history"
+	"github.com/holdfast-go/holdfast/internal/pages"
 )
 
 // findings are what the histories of one call found.
@@ -28,12 +28,6 @@ func (f *findings) add(title string, report *history.Report, err error) {
 	f.rows = append(f.rows, row{title, report, err != nil})
 }
 
-// The table stands between these lines of the page.
-const (
-	begin = "<!-- histories -->\n"
-	end   = "<!-- /histories -->"
-)
-
 // write puts the table into a page, or prints it.
 func (f *findings) write(page string) error {
 	text := f.text(commit())
@@ -41,25 +35,7 @@ func (f *findings) write(page string) error {
 		_, err := fmt.Print(text)
 		return err
 	}
-	old, err := os.ReadFile(page)
-	if err != nil {
-		return err
-	}
-	whole, err := replaced(string(old), text)
-	if err != nil {
-		return fmt.Errorf("%s: %w", page, err)
-	}
-	return os.WriteFile(page, []byte(whole), 0o644)
-}
-
-// replaced is a page with another table.
-func replaced(page, table string) (string, error) {
-	before, rest, found := strings.Cut(page, begin)
-	_, after, ends := strings.Cut(rest, end)
-	if !found || !ends {
-		return "", fmt.Errorf("there is no place for the table, between %q and %q", strings.TrimSpace(begin), end)
-	}
-	return before + begin + table + end + after, nil
+	return pages.Show(page, "histories", text)
 }
 
 // commit is that of the tree, as far as git knows.
@@ -100,8 +76,8 @@ func line(b *strings.Builder, title string, r *history.Report, kinds int, wrong 
 		title += " (**failed**)"
 	}
 	fmt.Fprintf(b, "| %s | %s | %s, %d | %d | %d | %d | %s | %.1f s | %d, %d | %.1f MB | %v |\n", title,
-		grouped(r.Acquisitions), grouped(r.Injected()), kinds, r.Overlaps+r.Stale, r.Stale, r.Disorder,
-		grouped(r.Linearized.Operations), r.LongestWait.Seconds(), r.Held, r.Goroutines, float64(r.Heap)/1e6,
+		pages.Number(r.Acquisitions), pages.Number(r.Injected()), kinds, r.Overlaps+r.Stale, r.Stale, r.Disorder,
+		pages.Number(r.Linearized.Operations), r.LongestWait.Seconds(), r.Held, r.Goroutines, float64(r.Heap)/1e6,
 		r.Duration.Round(time.Second))
 }
 
@@ -123,13 +99,4 @@ func add(sum, r *history.Report) {
 	for kind, n := range r.Faults {
 		sum.Faults[kind] += n
 	}
-}
-
-// grouped is a number with a comma between each three digits.
-func grouped(n int) string {
-	text := fmt.Sprint(n)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
 }

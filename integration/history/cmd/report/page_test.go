@@ -28,12 +28,6 @@ func TestTheTable(t *testing.T) {
 		"| two | 10 | 5, 1 | 0 | 0 | 0 | 0 | 0.0 s | 0, 0 | 0.0 MB | 1s |",
 		"| **all** (**failed**) | 1,234,577 | 27, 2 | 4 | 3 | 0 | 999 | 1.5 s | 0, 0 | 1.6 MB | 1m1s |",
 	}, lines)
-
-	page, err := replaced("before\n"+begin+"old\n"+end+"\nafter\n", text)
-	require.NoError(t, err)
-	require.Equal(t, "before\n"+begin+text+end+"\nafter\n", page)
-	_, err = replaced("before\n"+begin, text)
-	require.ErrorContains(t, err, "no place for the table")
 }
 
 // Every part can be run, and together they are the whole.
