@@ -46,11 +46,11 @@ histories: ## run a history on every kind of site, of ACQUISITIONS (a million) a
 	@scripts/setup-cc.sh
 	cd integration && go run ./history/cmd/report -acquisitions $(ACQUISITIONS) -faults $(FAULTS) -page ../docs/histories.md
 
-FUZZ ?= 1m
+INPUTS ?= 1000000
 
-fuzz: ## let Go's fuzzer run each fuzz test for FUZZ (a minute), and write the table of docs/evidence.md
+fuzz: ## let Go's fuzzer give INPUTS (a million) to each fuzz test, and write the table of docs/evidence.md
 	@scripts/setup-redis.sh
-	go run ./scripts/fuzz -time $(FUZZ) -page docs/evidence.md
+	go run ./scripts/fuzz -inputs $(INPUTS) -page docs/evidence.md
 
 SCHEDULES ?= 1000000
 

@@ -18,7 +18,7 @@ check "every mutant" env HOLDFAST_MUTANTS=all go test -count=1 -timeout 1h ./int
 check "a search of the local queue" go test ./internal/localqueue -run TestLongSearch -search.waiters 5
 check "a long history on every kind of site" go run ./integration/history/cmd/report \
 	-acquisitions "${HOLDFAST_ACQUISITIONS:-200000}" -faults "${HOLDFAST_FAULTS:-1500}"
-check "what is fuzzed" go run ./scripts/fuzz -time 5m
+check "what is fuzzed" go run ./scripts/fuzz -inputs 1000000
 if grep -q '^failover:' Makefile; then
 	check "the whole matrix of failovers" make failover
 fi

@@ -20,6 +20,9 @@ func TestFuzzTestsAreFound(t *testing.T) {
 	all, err := find(os.DirFS("../.."))
 	require.NoError(t, err)
 	require.Contains(t, all, target{dir: "internal/redisstore/luacall", name: "FuzzReplies"})
+	for _, one := range asking {
+		require.Contains(t, all, one)
+	}
 }
 
 func TestExecutionsAreRead(t *testing.T) {
