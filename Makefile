@@ -3,11 +3,11 @@
 # The race detector needs cgo, except on macOS. An environment that turns cgo off (small images do)
 # must not turn the tests off.
 ifneq ($(shell uname -s),Darwin)
-test test-all nightly: export CGO_ENABLED = 1
+test test-all nightly servers: export CGO_ENABLED = 1
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all nightly simulate spec lint bench bench-far bench-stores scaling failover peers-safety results path fmt ci
+.PHONY: help demo test test-all nightly servers simulate spec lint bench bench-far bench-stores scaling failover peers-safety results path fmt ci
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,12 @@ nightly: ## run what takes hours: the longest histories, and the tests of make t
 	@scripts/setup-etcd.sh
 	@scripts/setup-cc.sh
 	@scripts/nightly.sh
+
+servers: ## run the suites on every server, version and platform that can be had, or those that match ONLY, for the table of docs/servers.md
+	@scripts/setup-redis.sh
+	@scripts/setup-postgres.sh
+	@scripts/setup-cc.sh
+	go run ./scripts/servers -page docs/servers.md -only '$(ONLY)'
 
 SCHEDULES ?= 1000000
 

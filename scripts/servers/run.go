@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/holdfast-go/holdfast/scripts/internal/tally"
@@ -57,7 +55,7 @@ func output(env []string, name string, args ...string) (string, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Env = append(os.Environ(), env...)
 	var out, said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, io.MultiWriter(&said)
+	cmd.Stdout, cmd.Stderr = &out, &said
 	if err := cmd.Run(); err != nil {
 		return out.String(), fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, strings.TrimSpace(said.String()))
 	}
@@ -70,31 +68,16 @@ func suite(part string) ([]string, error) {
 	return strings.Fields(said), err
 }
 
-var complaint = regexp.MustCompile(`(?m)^# (\S+)`)
-
-// vetted counts packages, by what go vet said of them: their names stand before their complaints, once for each way to
-// compile them.
-func vetted(all, said string) (t tally.Tally) {
-	bad := make(map[string]bool)
-	for _, of := range complaint.FindAllStringSubmatch(said, -1) {
-		name, _, _ := strings.Cut(of[1], "_test")
-		bad[strings.TrimPrefix(name, "[")] = true
-	}
-	t.Failed = len(bad)
-	t.Passed = len(strings.Fields(all)) - t.Failed
-	return t
-}
-
-// beside are folders whose changes change no test: where this program and its table are.
-var beside = []string{".", ":!scripts", ":!docs", ":!*.md", ":!Makefile", ":!.github"}
+// unrelated are files whose changes change no test: this program, its table, and checksums that go adds.
+var unrelated = []string{".", ":!scripts", ":!docs", ":!*.md", ":!Makefile", ":!.github", ":!go.work.sum"}
 
 // commit is the last one that changed what the tests run, with a + if something was changed since.
 func commit() (string, error) {
-	hash, err := output(nil, "git", append([]string{"log", "-1", "--format=%h", "--"}, beside...)...)
+	hash, err := output(nil, "git", append([]string{"log", "-1", "--format=%h", "--"}, unrelated...)...)
 	if err != nil {
 		return "", err
 	}
-	changed, err := output(nil, "git", append([]string{"status", "--porcelain", "--"}, beside...)...)
+	changed, err := output(nil, "git", append([]string{"status", "--porcelain", "--"}, unrelated...)...)
 	if err != nil {
 		return "", err
 	}

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/holdfast-go/holdfast/scripts/internal/tally"
 )
@@ -16,11 +18,10 @@ type subject struct {
 	tests  func(found) (tally.Tally, error)
 }
 
-// The versions that are built, or that go.mod may name. Those of the other servers are in the scripts that fetch them.
+// Versions that no other file names.
 const (
-	etcd35, etcd37         = "3.5.35", "3.7.3"
-	goRedisOld, goRedisNew = "v9.22.0", "v9.23.0"
-	goOld, goNew           = "go1.26.8", "go1.27.3"
+	etcd35, etcd37 = "3.5.35", "3.7.3"
+	goOld, goNew   = "go1.26.8", "go1.27.3" // the releases of Go that its authors support
 )
 
 func subjects() []subject {
@@ -39,15 +40,15 @@ func subjects() []subject {
 		onEtcd("etcd 3.5", "etcd-3.5", etcd35),
 		onEtcd("etcd 3.6", "etcd-3.6", ""),
 		onEtcd("etcd 3.7", "etcd-3.7", etcd37),
-		onGoRedis("go-redis, the oldest", goRedisOld),
-		onGoRedis("go-redis, the newest", goRedisNew),
+		onGoRedis("go-redis, the oldest", oldestGoRedis),
+		onGoRedis("go-redis, the newest", newestGoRedis),
 		onGo("Go, the older", goOld),
 		onGo("Go, the newer", goNew),
-		builtFor("linux", "arm64", "build"),
-		builtFor("linux", "386", "build"),
-		builtFor("linux", "arm", "build"),
-		builtFor("windows", "amd64", "vet"),
-		builtFor("darwin", "arm64", "vet"),
+		builtFor("linux", "arm64"),
+		builtFor("linux", "386"),
+		builtFor("linux", "arm"),
+		builtFor("darwin", "arm64"),
+		builtFor("windows", "amd64"),
 	}
 }
 
@@ -112,32 +113,46 @@ func onEtcd(name, folder, version string) subject {
 	}}
 }
 
-// onGoRedis runs the contract of go-redis, and what depends on it most, with a version of it in place of that of go.mod.
-func onGoRedis(name, version string) subject {
-	find := func() (found, error) {
-		_, err := output(nil, "go", "mod", "download", "github.com/redis/go-redis/v9@"+version)
-		return found{version: version}, err
-	}
-	return subject{name, "contract, conformance, scripts, faults", find, func(found) (tally.Tally, error) {
-		packages, err := suite("servers")
-		if err != nil {
-			return tally.Tally{}, err
-		}
+// onGoRedis runs what depends on go-redis most with a version of it, and first of all the contract, which says what that
+// is.
+func onGoRedis(name string, find func() (found, error)) subject {
+	return subject{name, "contract, `internal/redisstore`, `rlock`", find, func(on found) (tally.Tally, error) {
 		dir, err := os.MkdirTemp("", "servers")
 		if err != nil {
 			return tally.Tally{}, err
 		}
 		defer func() { _ = os.RemoveAll(dir) }()
-		flags, err := requiring(dir, version)
+		flags, err := requiring(dir, on.version)
 		if err != nil {
 			return tally.Tally{}, err
 		}
 		return tests{
-			packages: append(packages, "./internal/testkit/goredis", "./internal/redisstore/..."),
+			packages: []string{"./internal/testkit/goredis", "./internal/redisstore/...", "./rlock"},
 			flags:    append(flags, "-p", "3", "-parallel", "6", "-timeout", "15m"),
 			env:      []string{"GOWORK=off"},
 		}.run()
 	}}
+}
+
+// The oldest version of go-redis that programs can have is that of go.mod.
+func oldestGoRedis() (found, error) { return goRedis("") }
+
+// newestGoRedis is there only if it is newer.
+func newestGoRedis() (found, error) {
+	oldest, err := oldestGoRedis()
+	if err != nil {
+		return found{}, err
+	}
+	newest, err := goRedis("@latest")
+	if err == nil && newest == oldest {
+		err = fmt.Errorf("%s, which go.mod names, is the newest", newest.version)
+	}
+	return newest, err
+}
+
+func goRedis(query string) (found, error) {
+	said, err := output(nil, "go", "list", "-m", "-f", "{{.Version}}", "github.com/redis/go-redis/v9"+query)
+	return found{version: strings.TrimSpace(said)}, err
 }
 
 // requiring makes a go.mod that requires a version of go-redis, for the module with the locks, and returns the flags to
@@ -177,32 +192,23 @@ func onGo(name, release string) subject {
 	}}
 }
 
-// builtFor builds or vets all packages of all modules, tests too, for another platform.
-func builtFor(system, processor, verb string) subject {
+// builtFor builds and vets what users import, with its tests, for another platform. Only bench and integration are left
+// out, which run here.
+func builtFor(system, processor string) subject {
 	env := []string{"GOOS=" + system, "GOARCH=" + processor, "CGO_ENABLED=0"}
-	what := "go vet of all packages"
-	if verb == "build" {
-		what = "go build and go vet of all packages"
-	}
 	find := func() (found, error) {
-		said, err := output(nil, "go", "version")
+		said, err := output(env, "go", "version")
 		return found{version: version(said)}, err
 	}
-	return subject{system + "/" + processor, what, find, func(found) (tally.Tally, error) {
-		if verb == "build" {
-			if _, err := output(env, "go", "build", "work"); err != nil {
-				return tally.Tally{Failed: 1}, err
+	return subject{system + "/" + processor, "go build and go vet of what users import", find,
+		func(found) (tally.Tally, error) {
+			said, err := output(env, "go", "list", "-e", "-test", "-f", listing, "work")
+			if err != nil {
+				return tally.Tally{}, err
 			}
-		}
-		all, err := output(env, "go", "list", "work")
-		if err != nil {
-			return tally.Tally{}, err
-		}
-		said, err := output(env, "go", "vet", "work")
-		counted := vetted(all, said+fmt.Sprint(err))
-		if err != nil && counted.Failed > 0 {
-			return counted, fmt.Errorf("%w", err)
-		}
-		return counted, err
-	}}
+			p := packagesOf(said, system == "windows")
+			builds, err := output(env, "go", append([]string{"build"}, p.built...)...)
+			vets, vetErr := output(env, "go", append([]string{"vet"}, p.vetted...)...)
+			return p.count(builds + vets + fmt.Sprint(err, vetErr)), errors.Join(err, vetErr)
+		}}
 }
