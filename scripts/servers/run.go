@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/holdfast-go/holdfast/scripts/internal/tally"
@@ -36,7 +37,8 @@ func (t tests) run() (tally.Tally, error) {
 	}
 	args := []string{"--format", "standard-quiet", "--format-hide-empty-pkg", "--jsonfile", events,
 		"--rerun-fails=" + reruns, "--rerun-fails-max-failures=10", "--packages", strings.Join(t.packages, " "), "--"}
-	cmd := exec.Command(program, append(args, t.flags...)...)
+	// Without -count=1 go would answer with what it remembers of another server.
+	cmd := exec.Command(program, slices.Concat(args, []string{"-count=1"}, t.flags)...)
 	cmd.Env = append(os.Environ(), t.env...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	ran := cmd.Run()

@@ -95,3 +95,15 @@ func TestThePartsByModule(t *testing.T) {
 	require.Error(t, run([]string{"packages", "quick"}, new(strings.Builder)))
 	require.Error(t, run(nil, new(strings.Builder)))
 }
+
+// What is listed by name is there, and make test runs it.
+func TestListedPackagesAreFast(t *testing.T) {
+	var all strings.Builder
+	require.NoError(t, run([]string{"packages", string(fast)}, &all))
+	for which := range listed {
+		var out strings.Builder
+		require.NoError(t, run([]string{"packages", string(which)}, &out))
+		require.NotEmpty(t, out.String())
+		require.Subset(t, strings.Fields(all.String()), strings.Fields(out.String()), which)
+	}
+}
