@@ -36,7 +36,7 @@ nightly: ## run what takes hours: the longest histories, and the tests of make t
 	@scripts/setup-cc.sh
 	@scripts/nightly.sh
 
-servers: ## run the suites on every server, version and platform that can be had, or those that match ONLY, for the table of docs/servers.md
+servers: ## run the suites on every server, version and platform that is available, or those that match ONLY, for the table of docs/servers.md
 	@scripts/setup-redis.sh
 	@scripts/setup-postgres.sh
 	@scripts/setup-cc.sh

@@ -64,7 +64,8 @@ func (s server) given(dir string) (string, error) {
 // fetched returns the program of which the script says where it is.
 func (s server) fetched() (string, error) {
 	if s.script == nil {
-		return "", fmt.Errorf("no package has it; %s may name a folder that has %s.x/%s", serversVariable, s.name, s.program)
+		return "", fmt.Errorf("no package has it; %s may name a folder that has %s.x/%s",
+			serversVariable, s.name, s.program)
 	}
 	var said strings.Builder
 	script := exec.Command(s.script[0], s.script[1:]...)

@@ -20,13 +20,13 @@ type packages struct {
 	all, skipped  int // how many are in one of both; how many need another platform
 }
 
-// listing has go list -test print a package, or the tests of one, and what it needs. A package begins with code if it has
-// files besides its tests, and with - if it has none at all on that platform.
+// listing has go list -test print a package, or the tests of one, and what it needs. A package begins with code if it
+// has files besides its tests, and with - if it has none at all on that platform.
 const listing = `{{if .GoFiles}}code{{else if or .TestGoFiles .XTestGoFiles}}tests{{else}}-{{end}} ` +
 	`{{.ImportPath}} {{join .Deps " "}}`
 
-// packagesOf chooses packages from such a list. Without processes, what starts a server is not vetted, nor built if it is
-// no test.
+// packagesOf chooses packages from such a list. Without processes, what starts a server is not vetted, nor built if it
+// is no test.
 func packagesOf(listed string, without bool) (p packages) {
 	cannot := make(map[string]bool) // a package; a package whose tests cannot
 	code := make(map[string]bool)

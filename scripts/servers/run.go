@@ -32,7 +32,8 @@ func (t tests) run() (tally.Tally, error) {
 	}
 	// gotestsum is built outside of the environment of the tests, which may be for another version of Go.
 	program := filepath.Join(dir, "gotestsum")
-	if _, err := output([]string{"GOBIN=" + dir, "GOWORK=off"}, "go", "install", "gotest.tools/gotestsum@v1.13.0"); err != nil {
+	outside := []string{"GOBIN=" + dir, "GOWORK=off"}
+	if _, err := output(outside, "go", "install", "gotest.tools/gotestsum@v1.13.0"); err != nil {
 		return tally.Tally{}, err
 	}
 	args := []string{"--format", "standard-quiet", "--format-hide-empty-pkg", "--jsonfile", events,
@@ -59,7 +60,7 @@ func output(env []string, name string, args ...string) (string, error) {
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	if err := cmd.Run(); err != nil {
-		return out.String(), fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, strings.TrimSpace(said.String()))
+		return out.String(), fmt.Errorf("%s %s: %w\n%s", name, args[0], err, strings.TrimSpace(said.String()))
 	}
 	return out.String(), nil
 }

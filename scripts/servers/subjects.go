@@ -113,7 +113,7 @@ func onEtcd(name, folder, version string) subject {
 	}}
 }
 
-// onGoRedis runs what depends on go-redis most with a version of it, and first of all the contract, which says what that
+// onGoRedis runs what depends on go-redis most with a version of it, and above all the contract, which says what that
 // is.
 func onGoRedis(name string, find func() (found, error)) subject {
 	return subject{name, "contract, `internal/redisstore`, `rlock`", find, func(on found) (tally.Tally, error) {
