@@ -81,7 +81,7 @@ func TestATableIsReadAsItWasWritten(t *testing.T) {
 
 	kept.put(row{name: "b", suites: "some", reason: "it is away"})
 	require.Equal(t, measured, kept["b"], "it was measured before")
-	kept.put(row{name: "a", suites: "all", reason: "it | is\naway"})
+	kept.put(row{name: "a", suites: "of before", reason: "it | is\naway"})
 	kept.put(row{name: "gone", suites: "all", reason: "of no subject"})
 	require.NoError(t, write(path, kept.inOrder(of)))
 	text, err := os.ReadFile(path)

@@ -77,7 +77,10 @@ func (t table) inOrder(of []subject) (rows []row) {
 	for _, s := range of {
 		r, found := t[s.name]
 		if !found {
-			r = row{name: s.name, suites: s.suites, reason: "not yet"}
+			r = row{name: s.name, reason: "not yet"}
+		}
+		if r.reason != "" {
+			r.suites = s.suites
 		}
 		rows = append(rows, r)
 	}
