@@ -14,6 +14,9 @@ const (
 	processes = module + "/internal/testkit/servers"
 )
 
+// freezing is that package, and the examples that start servers themselves, to freeze them or as another account.
+var freezing = []string{processes, module + "/examples/redlock", module + "/examples/stores"}
+
 // packages are those of a platform.
 type packages struct {
 	built, vetted []string
@@ -42,7 +45,7 @@ func packagesOf(listed string, without bool) (p packages) {
 			all = append(all, name)
 			code[name] = has == "code"
 		}
-		if without && (name == processes || slices.Contains(strings.Fields(needs), processes)) {
+		if without && (slices.Contains(freezing, name) || slices.Contains(strings.Fields(needs), processes)) {
 			cannot[of] = true
 			cannot["built "+of] = cannot["built "+of] || !tested
 		}
