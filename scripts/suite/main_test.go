@@ -20,8 +20,8 @@ import (
 
 const root = "../.."
 
-// servers is the module that has no packages of its own: it says which etcd scripts/setup-etcd.sh builds.
-const servers = "scripts/etcd/go.mod"
+// etcdModule is the module that has no packages of its own: it says which etcd scripts/setup-etcd.sh builds.
+const etcdModule = "scripts/etcd/go.mod"
 
 // One of the two commands runs every test in the tree, on its machines: each module is in the workspace, each package is
 // in one part, and no build constraint excludes a file from both.
@@ -45,7 +45,7 @@ func TestEveryTestIsRunByOneOfTheTwo(t *testing.T) {
 			return err
 		case entry.IsDir() && name != "." && (entry.Name() == "testdata" || strings.HasPrefix(entry.Name(), ".")):
 			return fs.SkipDir
-		case entry.Name() == "go.mod" && name != "go.mod" && name != servers:
+		case entry.Name() == "go.mod" && name != "go.mod" && name != etcdModule:
 			assert.Contains(t, strings.Fields(string(modules)), module+"/"+path.Dir(name), "go.work lacks it")
 		case strings.HasSuffix(name, "_test.go"):
 			files++
@@ -94,4 +94,16 @@ func TestThePartsByModule(t *testing.T) {
 	assert.Equal(t, bench, partOf(module+"/integration/model", module+"/integration"), "it computes")
 	require.Error(t, run([]string{"packages", "quick"}, new(strings.Builder)))
 	require.Error(t, run(nil, new(strings.Builder)))
+}
+
+// What is listed by name is there, and make test runs it.
+func TestListedPackagesAreFast(t *testing.T) {
+	var all strings.Builder
+	require.NoError(t, run([]string{"packages", string(fast)}, &all))
+	for which := range listed {
+		var out strings.Builder
+		require.NoError(t, run([]string{"packages", string(which)}, &out))
+		require.NotEmpty(t, out.String())
+		require.Subset(t, strings.Fields(all.String()), strings.Fields(out.String()), which)
+	}
 }

@@ -223,8 +223,7 @@ func (l *Lock) standAt(ctx context.Context, now *session, key string, ask store.
 	if ask.Once {
 		cond = append(cond, clientv3.Compare(clientv3.CreateRevision(l.prefix).WithPrefix(), "=", 0))
 	}
-	first := clientv3.OpGet(l.prefix, append(clientv3.WithFirstCreate(), clientv3.WithKeysOnly())...)
-	base := clientv3.OpGet(s.baseKey())
+	first, base := clientv3.OpGet(l.prefix, clientv3.WithFirstCreate()...), clientv3.OpGet(s.baseKey())
 	put := []clientv3.Op{clientv3.OpPut(key, value, clientv3.WithLease(now.id)), first, base}
 	reply, err := s.txn(ctx, "acquire", 1, cond, put, []clientv3.Op{clientv3.OpGet(key), first, base})
 	if err != nil {
@@ -249,9 +248,10 @@ func (l *Lock) standAt(ctx context.Context, now *session, key string, ask store.
 	return found, nil
 }
 
-// look reads who is first, a key that was made at a revision, and the one before that.
+// look reads who is first, a key that was made at a revision, and the one before that. Only of the last the key is
+// enough: etcd 3.7 does not say the lease of a key that is read without its value (etcd#22209).
 func (l *Lock) look(ctx context.Context, key string, made int64) (standing, error) {
-	first := append(clientv3.WithFirstCreate(), clientv3.WithKeysOnly())
+	first := clientv3.WithFirstCreate()
 	before := append(clientv3.WithLastCreate(), clientv3.WithMaxCreateRev(made-1), clientv3.WithKeysOnly())
 	reply, err := l.store.txn(ctx, "poll", 1, nil, []clientv3.Op{
 		clientv3.OpGet(key), clientv3.OpGet(l.prefix, first...), clientv3.OpGet(l.prefix, before...),

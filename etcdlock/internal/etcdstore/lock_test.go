@@ -1,13 +1,17 @@
 package etcdstore
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
 
 	"github.com/holdfast-go/holdfast/internal/store"
+	"github.com/holdfast-go/holdfast/internal/testkit/etcdtest"
 	"github.com/holdfast-go/holdfast/internal/testkit/servers"
 )
 
@@ -45,6 +49,43 @@ func TestTheFirstHolds(t *testing.T) {
 	require.Equal(t, store.Busy, asks(t, l, "m").Status)
 	require.Equal(t, store.Busy, asks(t, l, "b").Status, "with the key of z, which is before the others")
 	require.Equal(t, store.Held, asks(t, l, "a").Status)
+}
+
+// etcd 3.7 does not say the lease of a key that is read without its value. A lock that is held, free or asked for again
+// is told from a key of something else all the same.
+func TestAKeyThatIsReadAloneHasNoLease(t *testing.T) {
+	t.Parallel()
+	alone := func(
+		ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, send grpc.UnaryInvoker,
+		opts ...grpc.CallOption,
+	) error {
+		err := send(ctx, method, req, reply, conn, opts...)
+		txn, is := req.(*pb.TxnRequest)
+		if !is || err != nil {
+			return err
+		}
+		ops := txn.Success
+		if !reply.(*pb.TxnResponse).Succeeded {
+			ops = txn.Failure
+		}
+		for i, answer := range reply.(*pb.TxnResponse).Responses {
+			if !ops[i].GetRequestRange().GetKeysOnly() {
+				continue
+			}
+			for _, kv := range answer.GetResponseRange().GetKvs() {
+				kv.Lease = 0
+			}
+		}
+		return nil
+	}
+	name := servers.Key(t)
+	s, _ := startedAt(t, etcdtest.Shared(t).Endpoint(), name+"-own/", grpc.WithChainUnaryInterceptor(alone))
+	l := s.Lock(name)
+	require.Equal(t, store.Held, asks(t, l, "a").Status)
+	require.Equal(t, store.Busy, asks(t, l, "b").Status)
+	require.Equal(t, store.Busy, asks(t, l, "b").Status, "by looking at its key")
+	require.Equal(t, store.Done, releases(t, l, "a"))
+	require.Equal(t, store.Held, asks(t, l, "b").Status)
 }
 
 // A try that is refused leaves no key that would stand in the way of others.
