@@ -3,14 +3,12 @@ package etcdlock
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast/etcdlock/internal/etcdstore"
 	"github.com/holdfast-go/holdfast/internal/client"
-	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/internal/vocabulary"
@@ -65,16 +63,10 @@ var words = vocabulary.Errors(etcdstore.Name)
 // unanswered is the error of a call that only asks etcd.
 func unanswered(ctx context.Context, what string, err error) error {
 	var bad *lock.ArgumentError
-	switch {
-	case errors.As(err, &bad):
+	if errors.As(err, &bad) {
 		return err
-	case ctx.Err() != nil:
-		return fmt.Errorf("etcdlock: cannot %s: %w", what, engine.ContextError(ctx))
-	case errors.Is(err, store.ErrUnsent):
-		return fmt.Errorf("etcdlock: cannot %s: %w", what, lock.ErrClosed)
 	}
-	kind, cause := words.Unanswered(err)
-	return fmt.Errorf("etcdlock: cannot %s: %w: %w", what, kind, cause)
+	return vocabulary.Failure(ctx, words, what, errors.Is(err, store.ErrUnsent), err)
 }
 
 // Rebase raises the base of the fencing tokens above all that were ever issued. Clients read it with each

@@ -3,13 +3,11 @@ package operate
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/redisstore"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/internal/vocabulary"
@@ -111,14 +109,8 @@ var words = vocabulary.Errors(redisstore.Name)
 
 // listError says what failed.
 func listError(ctx context.Context, what string, err error) error {
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case ctx.Err() != nil:
-		return fmt.Errorf("operate: cannot %s: %w", what, engine.ContextError(ctx))
-	case errors.Is(err, redis.ErrClosed):
-		return fmt.Errorf("operate: cannot %s: %w", what, lock.ErrClosed)
 	}
-	kind, cause := words.Unanswered(redisstore.Meaning(err))
-	return fmt.Errorf("operate: cannot %s: %w: %w", what, kind, cause)
+	return vocabulary.Failure(ctx, words, what, errors.Is(err, redis.ErrClosed), redisstore.Meaning(err))
 }
