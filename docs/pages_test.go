@@ -158,6 +158,30 @@ func TestThePageHasEveryModule(t *testing.T) {
 	require.Greater(t, modules, 8)
 }
 
+// A manual is read on a screen: what a user needs of a package fits on two of fifty lines, and the argument why it is
+// safe follows.
+func TestAManualFitsOnTwoScreens(t *testing.T) {
+	t.Parallel()
+	tool, err := exec.LookPath("go")
+	require.NoError(t, err, "this test reads go doc: the go command has to be on PATH")
+	const format = "{{if and .GoFiles (ne .Name \"main\")}}{{.ImportPath}}{{end}}"
+	list, err := exec.CommandContext(t.Context(), tool, "list", "-f", format, "work").Output()
+	require.NoError(t, err)
+	ours := regexp.MustCompile(`/(internal|bench|examples|integration)(/|$)`)
+	manuals := 0
+	for _, path := range strings.Fields(string(list)) {
+		if ours.MatchString(path) {
+			continue
+		}
+		manual, err := exec.CommandContext(t.Context(), tool, "doc", path).Output()
+		require.NoError(t, err, path)
+		use, _, _ := strings.Cut(string(manual), "\n# Why ")
+		assert.LessOrEqual(t, strings.Count(use, "\n"), 100, "go doc %s: move what is no rule behind \"# Why it is safe\"", path)
+		manuals++
+	}
+	require.Greater(t, manuals, 20)
+}
+
 var (
 	codeBlock = regexp.MustCompile("(?s)```.*?```")
 	link      = regexp.MustCompile(`\]\(([^)\s]+)\)`)

@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// List tells the locks that somebody holds and whose names begin with a prefix, in the order of their names; with ""
+// List tells the locks that are held and whose names begin with a prefix, in the order of their names; with ""
 // all. Those of etcdctl lock and of package concurrency are among them. Keys of other programs that hang on leases look
 // like locks, so choose names with a prefix of their own. What changes while List reads may be told as it was or as it
 // is. An error ends it.

@@ -13,9 +13,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/handle"
 )
 
-// Info is what is known of a lock, whoever holds it.
+// Info is what is known of a lock, and of its holders in every process.
 //
-// Inspect reads at most a thousand holders and a thousand waiters, because a Redis server serves nobody else meanwhile.
+// Inspect reads at most a thousand holders and a thousand waiters, because a Redis server serves no other request meanwhile.
 // Truncated says that there are more than are listed.
 type Info struct {
 	Holders []Holder
