@@ -35,9 +35,9 @@
 // returns to its old place. So do all waiters after Redis was down, had its clock set, or lost the queue.
 //
 // Not promised:
-//   - Order after an expiry. If the holder died, or did not reach Redis, the client that first finds the lock free decides: a
-//     fair waiter gives it to the first in the queue that is not of the holder's process, unless that process asks
-//     itself; an rlock.Lock or Java keeps it.
+//   - Order after an expiry. If the holder died, or did not reach Redis, the client that first finds the lock free
+//     decides: a fair waiter gives it to the first in the queue that is not of the holder's process, unless that
+//     process asks itself; an rlock.Lock or Java keeps it.
 //   - Order against locks that do not queue. They contend with the queue as a whole. So that they get a chance, the
 //     lock passes from fair waiter to fair waiter for a second at most. Then, if anybody else listens for it, it is
 //     free for a twentieth of a second, during which no fair waiter takes it.

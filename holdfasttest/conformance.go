@@ -61,8 +61,8 @@ type Subject struct {
 	Lock func(process int, name string, limits Limits) Locker
 	// Close ends a process as the Close of a client does. Cases close a process once or twice, or not at all.
 	Close func(process int) error
-	// Sent counts what both processes have sent to the store so far, in any unit. Nil: nothing is counted, and calls that
-	// have to send nothing are not found out if they do.
+	// Sent counts what both processes have sent to the store so far, in any unit. Nil: nothing is counted, and calls
+	// that have to send nothing are not found out if they do.
 	Sent func() int64
 	// Lacks is what the lock cannot do.
 	Lacks Lacks

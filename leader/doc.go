@@ -1,4 +1,5 @@
-// Package leader elects one of several processes, over any exclusive lock of this module: the process that holds the lock leads.
+// Package leader elects one of several processes, over any exclusive lock of this module: the process that holds the
+// lock leads.
 //
 //	election := leader.New(rlock.New(client, "scheduler"), leader.Value("10.0.0.1:80"))
 //
