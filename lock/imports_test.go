@@ -17,7 +17,7 @@ const module = "github.com/holdfast-go/holdfast/"
 // general are the packages that serve every store: what callers hold, the making of a client, the engine and its rules,
 // and the contract as a test suite.
 var general = []string{
-	"lock", "multilock", "leader", "internal/watchdog",
+	"lock", "multilock", "leader", "watchdog",
 	"internal/client", "internal/handle", "internal/vocabulary", "internal/engine", "internal/hold", "internal/localqueue",
 	"internal/request", "internal/serverclock", "internal/store", "internal/memstore",
 

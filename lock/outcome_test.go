@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/store"
-	"github.com/holdfast-go/holdfast/internal/watchdog"
 	"github.com/holdfast-go/holdfast/lock"
+	"github.com/holdfast-go/holdfast/watchdog"
 )
 
 // Every error of a renewal or a command has a word, of which there are few (defect F22): it was always "error".

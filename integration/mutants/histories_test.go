@@ -38,7 +38,7 @@ var histories = []mutant{
 		in:   "integration/history", by: forgetful, args: losses, says: "overlaps: |losses told too late: ",
 	}, {
 		name: "history: a hold that is gone is believed in until its validity ends",
-		file: "internal/watchdog/*.go",
+		file: "watchdog/*.go",
 		old:  `case errors.Is(err, ErrGone):`,
 		new:  `case errors.Is(err, ErrGone) && now < 0:`,
 		in:   "integration/history", by: forgetful, args: losses, says: "overlaps: |losses told too late: ",

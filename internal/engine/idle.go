@@ -7,7 +7,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/store"
-	"github.com/holdfast-go/holdfast/internal/watchdog"
+	"github.com/holdfast-go/holdfast/watchdog"
 )
 
 // kept is what a grant has that may be idle, or whose holders want to learn that others wait. The mutex of the Key

@@ -10,7 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/holdfast-go/holdfast/internal/hold"
-	"github.com/holdfast-go/holdfast/internal/watchdog"
+	"github.com/holdfast-go/holdfast/watchdog"
 )
 
 // printer writes a world such that two which behave the same are written the same: ids and pointers are numbered in the

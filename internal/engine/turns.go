@@ -5,7 +5,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/request"
-	"github.com/holdfast-go/holdfast/internal/watchdog"
+	"github.com/holdfast-go/holdfast/watchdog"
 )
 
 // leavePlaces takes away the places that waiters of this process have in the store's queue although the grant was

@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/localqueue"
 	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/store"
-	"github.com/holdfast-go/holdfast/internal/watchdog"
+	"github.com/holdfast-go/holdfast/watchdog"
 )
 
 // waiter is one Lock call that did not get its hold yet. It has two sides. What its Key knows of it is guarded by the

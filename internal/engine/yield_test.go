@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/redisstore/wake"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
-	"github.com/holdfast-go/holdfast/internal/watchdog"
+	"github.com/holdfast-go/holdfast/watchdog"
 )
 
 // channel is what a process hears of a name: a subscription on a real server.

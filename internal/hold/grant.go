@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/watchdog"
+	"github.com/holdfast-go/holdfast/watchdog"
 )
 
 // Grant is what the store gave this process for a name, under one id: a lease, and the Holds that live on it. An

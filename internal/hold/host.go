@@ -3,7 +3,7 @@ package hold
 import (
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/watchdog"
+	"github.com/holdfast-go/holdfast/watchdog"
 )
 
 // Tick is that of the wheel. A validity falls short of its lease by one, because a timer may fire that much early.

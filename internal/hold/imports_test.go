@@ -19,5 +19,5 @@ func TestOnlyTheWatchdogIsImported(t *testing.T) {
 			ours = append(ours, strings.TrimPrefix(dep, module))
 		}
 	}
-	require.ElementsMatch(t, []string{"internal/hold", "internal/watchdog"}, ours)
+	require.ElementsMatch(t, []string{"internal/hold", "watchdog"}, ours)
 }

@@ -3,7 +3,7 @@ package hold
 import (
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/watchdog"
+	"github.com/holdfast-go/holdfast/watchdog"
 )
 
 // limit is how long a Hold may last, where a caller limits that: to a time (MaxHold), or to less than the validity of

@@ -3,7 +3,7 @@ package hold
 import (
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/watchdog"
+	"github.com/holdfast-go/holdfast/watchdog"
 )
 
 // countPause is how long the store may have a wrong count before it is told, if it answers.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/serverclock"
 	"github.com/holdfast-go/holdfast/internal/store"
-	"github.com/holdfast-go/holdfast/internal/watchdog"
+	"github.com/holdfast-go/holdfast/watchdog"
 )
 
 // ReleaseEach implements [store.Store].

@@ -3,7 +3,7 @@ package memstore
 import (
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/watchdog"
+	"github.com/holdfast-go/holdfast/watchdog"
 )
 
 // Forward puts the server's clock forward.

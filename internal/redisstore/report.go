@@ -8,7 +8,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/store"
-	"github.com/holdfast-go/holdfast/internal/watchdog"
+	"github.com/holdfast-go/holdfast/watchdog"
 )
 
 // reporter reports each script when it is answered, whichever way it was sent: alone, in a pipeline, as a bundle, as a

@@ -79,7 +79,7 @@ func public() (paths []string, err error) {
 		name, path, _ := strings.Cut(strings.TrimSpace(line), " ")
 		parts := strings.Split(strings.TrimPrefix(path, holdfast), "/")
 		if name != "main" && !slices.Contains(parts, "internal") &&
-			!slices.Contains([]string{"bench", "examples", "integration", "lua", "spec"}, parts[0]) {
+			!slices.Contains([]string{"bench", "examples", "integration"}, parts[0]) {
 			paths = append(paths, path)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/testkit/etcdtest"
 	"github.com/holdfast-go/holdfast/internal/testkit/servers"
 	"github.com/holdfast-go/holdfast/internal/testkit/tcpproxy"
-	"github.com/holdfast-go/holdfast/internal/watchdog"
+	"github.com/holdfast-go/holdfast/watchdog"
 )
 
 // renew sends one renewal of the hold "id".

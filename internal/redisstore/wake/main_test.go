@@ -11,7 +11,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/redisstore/wake"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
-	"github.com/holdfast-go/holdfast/internal/watchdog"
+	"github.com/holdfast-go/holdfast/watchdog"
 )
 
 // TestMain finds goroutines that a closed hub left behind.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/internal/testkit/pgtest"
-	"github.com/holdfast-go/holdfast/internal/watchdog"
+	"github.com/holdfast-go/holdfast/watchdog"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }

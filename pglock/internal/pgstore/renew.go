@@ -6,7 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfast-go/holdfast/internal/store"
-	"github.com/holdfast-go/holdfast/internal/watchdog"
+	"github.com/holdfast-go/holdfast/watchdog"
 )
 
 // renewMost is how many holds one statement renews.

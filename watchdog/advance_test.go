@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/holdfast-go/holdfast/internal/watchdog"
+	"github.com/holdfast-go/holdfast/watchdog"
 )
 
 // A clock that was put forward goes on from there, and a wheel that is woken calls what has become due.
