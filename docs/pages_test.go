@@ -4,6 +4,9 @@ package docs_test
 
 import (
 	"fmt"
+	"go/doc/comment"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -156,6 +159,36 @@ func TestThePageHasEveryModule(t *testing.T) {
 			strings.Contains(page, "`"+parent) && strings.Contains(page, "`"+name+"`"), module)
 	}
 	require.Greater(t, modules, 8)
+}
+
+// A manual is read on a screen: what a user needs of a package fits on two of fifty lines of go doc, and the argument
+// why it is safe follows.
+func TestAManualFitsOnTwoScreens(t *testing.T) {
+	t.Parallel()
+	tool, err := exec.LookPath("go")
+	require.NoError(t, err, "this test asks for the packages: the go command has to be on PATH")
+	const format = `{{if ne .Name "main"}}{{range .GoFiles}}{{$.ImportPath}} {{$.Dir}}/{{.}}{{"\n"}}{{end}}{{end}}`
+	list, err := exec.CommandContext(t.Context(), tool, "list", "-f", format, "work").Output()
+	require.NoError(t, err)
+	inside := regexp.MustCompile(`/(internal|bench|examples|integration)(/|$)`)
+	manuals := 0
+	for line := range strings.Lines(string(list)) {
+		path, name, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if name == "" || inside.MatchString(path) {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.PackageClauseOnly|parser.ParseComments)
+		require.NoError(t, err)
+		if file.Doc == nil {
+			continue
+		}
+		use, _, _ := strings.Cut(file.Doc.Text(), "\n# Why ")
+		text := (&comment.Printer{}).Text(new(comment.Parser).Parse(use))
+		assert.LessOrEqual(t, strings.Count(string(text), "\n"), 100,
+			"go doc %s: only rules belong before \"# Why it is safe\"", path)
+		manuals++
+	}
+	require.Greater(t, manuals, 20)
 }
 
 var (

@@ -3,21 +3,19 @@ package etcdlock
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast/etcdlock/internal/etcdstore"
 	"github.com/holdfast-go/holdfast/internal/client"
-	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/internal/vocabulary"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// List tells the locks that somebody holds and whose names begin with a prefix, in the order of their names; with ""
+// List tells the locks that are held and whose names begin with a prefix, in the order of their names; with ""
 // all. Those of etcdctl lock and of package concurrency are among them. Keys of other programs that hang on leases look
 // like locks, so choose names with a prefix of their own. What changes while List reads may be told as it was or as it
 // is. An error ends it.
@@ -65,16 +63,10 @@ var words = vocabulary.Errors(etcdstore.Name)
 // unanswered is the error of a call that only asks etcd.
 func unanswered(ctx context.Context, what string, err error) error {
 	var bad *lock.ArgumentError
-	switch {
-	case errors.As(err, &bad):
+	if errors.As(err, &bad) {
 		return err
-	case ctx.Err() != nil:
-		return fmt.Errorf("etcdlock: cannot %s: %w", what, engine.ContextError(ctx))
-	case errors.Is(err, store.ErrUnsent):
-		return fmt.Errorf("etcdlock: cannot %s: %w", what, lock.ErrClosed)
 	}
-	kind, cause := words.Unanswered(err)
-	return fmt.Errorf("etcdlock: cannot %s: %w: %w", what, kind, cause)
+	return vocabulary.Failure(ctx, words, what, errors.Is(err, store.ErrUnsent), err)
 }
 
 // Rebase raises the base of the fencing tokens above all that were ever issued. Clients read it with each

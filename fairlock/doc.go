@@ -35,9 +35,9 @@
 // returns to its old place. So do all waiters after Redis was down, had its clock set, or lost the queue.
 //
 // Not promised:
-//   - Order after an expiry. If the holder died, or did not reach Redis, whoever first finds the lock free decides: a
-//     fair waiter gives it to the first in the queue that is not of the holder's process, unless that process asks
-//     itself; an rlock.Lock or Java keeps it.
+//   - Order after an expiry. If the holder died, or did not reach Redis, the client that first finds the lock free
+//     decides: a fair waiter gives it to the first in the queue that is not of the holder's process, unless that
+//     process asks itself; an rlock.Lock or Java keeps it.
 //   - Order against locks that do not queue. They contend with the queue as a whole. So that they get a chance, the
 //     lock passes from fair waiter to fair waiter for a second at most. Then, if anybody else listens for it, it is
 //     free for a twentieth of a second, during which no fair waiter takes it.
@@ -67,7 +67,7 @@
 // caller before it has finished with. What the releasing script writes is an invitation: for a short time the lock's
 // hash names the waiter, with a count that no hold has. The claim finds its own id there, or that of another waiter of
 // its process. It then sets the full lease and mints the token, and the hold is valid from the sending of that claim,
-// as for every lock. If the invitation has run out, the claim finds somebody else or nobody.
+// as for every lock. If the invitation has run out, the claim finds another client invited, or none.
 //
 // The message that wakes a waiter is a hint. It goes to the client that is invited, and has it ask. One that is late or
 // doubled has it ask in vain, one that is forged too, and for one that is lost the waiter asks within MaxPoll.

@@ -13,7 +13,7 @@ import (
 // an *rlock.ArgumentError from every call on the handle.
 //
 // Lock waits in the order of arrival among all processes that use fair locks. TryLock is refused with
-// rlock.ErrBusy while anybody waits. Inspect tells everybody who waits, in every process; one that was just
+// rlock.ErrBusy while any caller waits. Inspect tells all waiters, in every process; one that was just
 // given the lock and has not come for it yet is a holder whose Count is 0. Break ends the hold and
 // lets the next one in.
 func New(client *rlock.Client, name string, opts ...rlock.Option) *rlock.Lock {

@@ -8,12 +8,12 @@
 //		_, err := tx.ExecContext(ctx, "UPDATE account SET balance = balance - $1 WHERE id = 17", amount)
 //		return err
 //	})
-//	if errors.Is(err, fence.ErrStale) { ... } // somebody else has held the lock since; nothing was written
+//	if errors.Is(err, fence.ErrStale) { ... } // another holder has had the lock since; nothing was written
 //
 //	kept, err := fence.NewRedis(rdb, 0)
 //	_, err = kept.Do(ctx, "report:17", hold.Fence, "SET", text)
 //
-// [SQL] keeps the newest token of each name in a table, and [Redis] that of each key beside it. Package fence needs no
+// [SQL] keeps the newest token of each name in a table, and [Redis] that of each key next to it. Package fence needs no
 // driver and no lock: any number that grows with every holder will do. Those of this module do, [lock.Hold.Fence].
 //
 // # Rules

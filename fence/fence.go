@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// ErrStale means that a newer token was seen: somebody else has held the lock since. Nothing was written. The error is
+// ErrStale means that a newer token was seen: another holder has had the lock since. Nothing was written. The error is
 // a *StaleError.
 var ErrStale = errors.New("fence: a newer holder has been here")
 

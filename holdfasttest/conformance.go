@@ -61,8 +61,8 @@ type Subject struct {
 	Lock func(process int, name string, limits Limits) Locker
 	// Close ends a process as the Close of a client does. Cases close a process once or twice, or not at all.
 	Close func(process int) error
-	// Sent counts what both processes have sent to the store so far, in any unit. Nil: nobody counts, and calls that
-	// have to send nothing are not found out if they do.
+	// Sent counts what both processes have sent to the store so far, in any unit. Nil: nothing is counted, and calls
+	// that have to send nothing are not found out if they do.
 	Sent func() int64
 	// Lacks is what the lock cannot do.
 	Lacks Lacks
@@ -73,7 +73,7 @@ type Subject struct {
 // cases run in parallel, so subjects share no process. It may register what ends with the test by t.Cleanup.
 //
 // It logs what the lock lacks, whose cases it did not run. A lock of this interface always lacks MinHold and other
-// options beside its limits, Export, sets of package multilock, and the notes of package leader.
+// options besides its limits, Export, sets of package multilock, and the notes of package leader.
 func Conformance(t *testing.T, open func(t testing.TB, lease time.Duration) Subject) {
 	conformance.Run(t, subjects(open))
 }

@@ -6,7 +6,7 @@
 //		client := lab.Client(nil)
 //		done := make(chan error)
 //		go func() { done <- nightly.Run(context.Background(), client) }() // takes the lock "nightly"
-//		lab.Lose("nightly", rlock.LossGone)                               // as soon as somebody has it
+//		lab.Lose("nightly", rlock.LossGone)                               // as soon as a caller has it
 //		if err := <-done; !errors.Is(err, rlock.ErrLost) {
 //			t.Fatalf("the job went on: %v", err)
 //		}
@@ -27,8 +27,8 @@
 // # What can be made to happen
 //
 //	lab.HoldElsewhere(name)   another process holds it, until release
-//	lab.Lose(name, reason)    whoever has it in the test loses it, now
-//	lab.Freeze(), lab.Thaw()  the store answers nobody meanwhile, and reads what was sent afterwards
+//	lab.Lose(name, reason)    its holder in the test loses it, now
+//	lab.Freeze(), lab.Thaw()  the store answers no client; after Thaw it reads what was sent meanwhile
 //	lab.Drop(n)               the next n replies are lost, after their effect
 //	lab.Advance(d)            time passes: leases end or are renewed, limits are reached
 //

@@ -58,8 +58,8 @@ const patience = 10 * time.Second
 //   - lock.LossMaxHold: it was held for longer than it may be.
 //
 // Every hold of the name that a Lock has returned ends: its context, with a *lock.LostError of that reason, has ended
-// when Lose returns. The lock is free then. Lose first waits until somebody has it, so the test need not wait for the
-// code that takes it. If nobody comes to have it, the test ends: in a bubble as soon as all its goroutines are blocked,
+// when Lose returns. The lock is free then. Lose first waits until a caller has it, so the test need not wait for the
+// code that takes it. If no caller takes it, the test ends: in a bubble as soon as all its goroutines are blocked,
 // elsewhere after ten seconds. It works while the store is frozen too; the lock is not free before Thaw then.
 func (l *Lab) Lose(name string, reason lock.LossReason) {
 	l.t.Helper()

@@ -11,7 +11,7 @@ import (
 // Whatever is due in that time happens: time.Sleep(d) of the test's own does the same.
 //
 // Outside of a bubble it puts the clock of the locks forward, a part of a lease at a time, and waits each time until
-// what is due was done: leases end, holds are renewed, fixed leases and MaxHold end, and those who wait look whether
+// what is due was done: leases end, holds are renewed, fixed leases and MaxHold end, and waiters look whether
 // the lock is free by then. The clock of package time stays what it is, so deadlines of contexts, timers and tickers of
 // the code under test, and MaxWait, do not come nearer. A test of those belongs in a bubble.
 func (l *Lab) Advance(d time.Duration) {

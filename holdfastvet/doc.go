@@ -51,23 +51,23 @@
 //		return lock.Do(held, work)         // this Do always fails
 //	})
 //
-// An error that nobody looks at before the work, which may then run without the lock:
+// An error that the code does not look at before the work, which may then run without the lock:
 //
 //	held, unlock, _ := lock.TryLock(ctx) // the error of TryLock is thrown away
 //
-// The error of unlock, which says that the lock was lost, dropped by its defer, or stored where nobody reads it:
+// The error of unlock, which says that the lock was lost, dropped by its defer, or stored where nothing reads it:
 //
 //	defer unlock()                                      // the error of unlock is dropped
 //	defer func() { err = errors.Join(err, unlock()) }() // err is no named result
 //
-// All of that holds for the Campaign of package leader and its resign, and for permits, as well.
+// It finds the same of the Campaign of an election and its resign, and of permits.
 //
 // # What it leaves alone
 //
-// It tells a lock by what its methods return, so interfaces and wrappers of the application's own are looked at too. It
-// is silent where it is not sure. An older context is right before the hold and after it, where the lock was not
-// acquired or is known to be lost, in a go statement or a defer (which may outlive the hold), for logs and traces, for
-// Inspect and Break, to make another context from, and after context.WithoutCancel, for what must outlive the hold.
+// It tells a lock by what its methods return, so it looks at interfaces and wrappers of the application too. It is
+// silent where it is not sure. An older context is right before the hold and after it, where the lock was not acquired
+// or is known to be lost, in a go statement or a defer (which may outlive the hold), for logs and traces, for Inspect
+// and Break, to make another context from, and after context.WithoutCancel, for work that must outlive the hold.
 //
 // A hold may be meant to stay. So unlock may be missing in main, in a function that closes the client, on a way that
 // exports or breaks the hold, and in a package that names FixedLease or MaxHold. Elsewhere say so: _ = unlock. What is
@@ -75,7 +75,7 @@
 //
 // # What it misses
 //
-// These mistakes are not found, because correct code looks the same, or stands elsewhere:
+// It does not find these mistakes, because correct code can look the same:
 //
 //   - an unlock that is not deferred, and that a panic therefore skips;
 //   - an older context in a field of a struct, or in a function that a variable has;
@@ -87,7 +87,7 @@
 // Tests, and other files that import package testing, take locks as strangers and expect errors. In them only what a
 // defer loses is looked for, unless the flag -holdfast.tests is given.
 //
-// # How it knows
+// # Why a report is true
 //
 // Each hold is followed along the control flow of its function. What a report says is true on every way that leads to
 // its place; where ways meet of which only some hold the lock, the analyzer knows nothing and is silent.

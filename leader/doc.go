@@ -1,4 +1,5 @@
-// Package leader elects one of several processes, over any exclusive lock of this module: whoever holds the lock leads.
+// Package leader elects one of several processes, over any exclusive lock of this module: the process that holds the
+// lock leads.
 //
 //	election := leader.New(rlock.New(client, "scheduler"), leader.Value("10.0.0.1:80"))
 //
@@ -60,5 +61,5 @@
 //	A runs again, and sends its address, as it was about to: its hold is not there, nothing is written
 //
 // A request that is sent twice writes the same twice. If its reply is lost Campaign sends it again, and if the store
-// does not answer it gives the lock back: nobody leads whom the others cannot find.
+// does not answer it gives the lock back, so that the others can find every leader.
 package leader

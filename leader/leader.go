@@ -44,7 +44,7 @@ func ObserveEvery(d time.Duration) Option { return func(e *Election) { e.every =
 
 const maxValue = 4 << 10
 
-// New returns a handle on the election that a lock decides: whoever holds it leads. The lock is any whose holds exclude
+// New returns a handle on the election that a lock decides: its holder leads. The lock is any whose holds exclude
 // one another, of rlock, fairlock, redlock, or the write side of rwlock, and its options are those of the terms. Only
 // locks of rlock and fairlock tell others who leads; over the others Current, Observe and Proclaim, and Campaign with a
 // [Value], return a *lock.ArgumentError.
@@ -144,7 +144,7 @@ func (e *Election) resign(term context.Context, unlock func() error) error {
 }
 
 // Term returns the hold of the term that ctx carries, without asking the store: its Fence is the term, which is greater
-// than that of every leader before, and from ValidUntil on somebody else may lead. The error is that of Held.
+// than that of every leader before, and from ValidUntil on another process may lead. The error is that of Held.
 func (e *Election) Term(ctx context.Context) (lock.Hold, error) {
 	if e.err != nil {
 		return lock.Hold{}, e.err

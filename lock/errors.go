@@ -104,7 +104,7 @@ func (e *LostError) Unwrap() error { return e.Err }
 // package etcdlock has no lease of its own: Until is zero, and the release is sent until the Client is closed.
 //
 // It matches ErrUnconfirmed, and nothing that Err matches: errors.Is and errors.As do not look into Err, so that
-// nobody takes the error for one of a call that did nothing.
+// no caller takes the error for one of a call that did nothing.
 type ReleaseError struct {
 	Name  string
 	Kind  Kind

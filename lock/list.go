@@ -4,7 +4,7 @@ import "time"
 
 // The kinds that only a list of locks tells, as operate.List does. It knows locks by their keys, and these do not
 // always tell which kind it is: a fair lock that nobody waits for, and a member of a multilock or a redlock, are
-// KindLock; a counting semaphore or a latch is KindCounting or KindLatch while somebody waits for it. KindRead,
+// KindLock; a counting semaphore or a latch is KindCounting or KindLatch while a client waits for it. KindRead,
 // KindWrite, KindMultilock and KindRedlock are never told.
 const (
 	KindReadWrite Kind = "rwlock"  // a read-write lock; Entry.Mode is the side that is held

@@ -74,7 +74,7 @@ type Command struct {
 	Script string
 	// Calls is how many scripts were sent with it in one round trip to one server, itself included.
 	Calls int
-	// Took is the time from sending to the answer, or until nobody waited for it any more. It includes waiting for a
+	// Took is the time from sending to the answer, or until no caller waited for it any more. It includes waiting for a
 	// connection, and making one.
 	Took time.Duration
 	// Err is the error that the server answered, or what happened to the connection. ReasonOf turns it into a label.

@@ -13,10 +13,10 @@ import (
 	"github.com/holdfast-go/holdfast/internal/handle"
 )
 
-// Info is what is known of a lock, whoever holds it.
+// Info is what is known of a lock, and of its holders in every process.
 //
-// Inspect reads at most a thousand holders and a thousand waiters, because a Redis server serves nobody else meanwhile.
-// Truncated says that there are more than are listed.
+// Inspect reads at most a thousand holders and a thousand waiters, because a Redis server serves no other request
+// meanwhile. Truncated says that there are more than are listed.
 type Info struct {
 	Holders []Holder
 	// Held is the number of holders, listed or not. Some may no longer be live: a reader that died is counted until a

@@ -1,6 +1,6 @@
 -- Fragment: does the lock expire?
 --
--- In:   pttl (PTTL of the key, at which a lock stands)
+-- In:   pttl (PTTL of the key of a lock)
 -- Out:  nothing; or the script ends with a conflict
 -- Calls: none.
 --
@@ -8,6 +8,6 @@
 -- lost its second call. Waiting for it would never end. Operators see and break it; nothing else touches it, because
 -- it may be in use after all.
 if pttl == -1 then
-  return redis.error_reply('HOLDFASTCONFLICT a lock without expiry stands there, which '
-    .. 'nobody renews and which never ends by itself: Inspect shows its holder, Break ends it')
+  return redis.error_reply('HOLDFASTCONFLICT a lock without expiry is there, which '
+    .. 'nobody renews and which never ends: Inspect shows its holder, Break ends it')
 end

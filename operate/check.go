@@ -19,9 +19,9 @@ import (
 // eviction of keys and of clients, persistence, replicas and what the client waits for of them (MinReplicas, Fsync),
 // cluster, rights by name, messages, and a trial lock with all its requests. On a cluster it asks every primary.
 //
-// Name is the name of the trial lock, which nobody else may use; "" makes one up. Choose one that the user may use, if
-// its rights are for some keys only. Check deletes what it wrote, and changes nothing else. What a server refuses to
-// answer, as managed ones do with CONFIG, is a finding that says so.
+// Name is the name of the trial lock, which no other program may use; "" makes one up. Choose one that the user may
+// use, if its rights are for some keys only. Check deletes what it wrote, and changes nothing else. What a server
+// refuses to answer, as managed ones do with CONFIG, is a finding that says so.
 func Check(ctx context.Context, client *rlock.Client, name string) []lock.Finding {
 	if name == "" {
 		name = "holdfast:check:" + uuid.NewString()

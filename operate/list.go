@@ -3,13 +3,11 @@ package operate
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/redisstore"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/internal/vocabulary"
@@ -25,7 +23,7 @@ import (
 // makes one of any name.
 //
 // Names that were locked within the last days (ClientOptions.FenceTTL) and are free now are among them: skip those that
-// are [lock.Entry.Free]. A counting semaphore or a latch is found while somebody waits for it, and for about a minute
+// are [lock.Entry.Free]. A counting semaphore or a latch is found while a client waits for it, and for about a minute
 // after it was used: the number that it is could be any program's.
 //
 // List walks the whole database, some hundred keys at a time. It never holds Redis up, and needs little memory here:
@@ -97,7 +95,7 @@ func Leaks(ctx context.Context, client *rlock.Client, pattern string) iter.Seq2[
 
 // Free deletes a leak, and wakes the calls that wait for the lock. It reports false, and changes nothing, if the key
 // expires by now, is gone, or holds something else. A holder that is still at work does not learn of it, other than by
-// its fencing token: nothing renews such a lock, so nobody asks for it.
+// its fencing token: nothing renews such a lock, and so no answer says that it is gone.
 func Free(ctx context.Context, client *rlock.Client, leak lock.Leak) (freed bool, err error) {
 	at, err := placeOf(client)
 	if err != nil {
@@ -111,14 +109,8 @@ var words = vocabulary.Errors(redisstore.Name)
 
 // listError says what failed.
 func listError(ctx context.Context, what string, err error) error {
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case ctx.Err() != nil:
-		return fmt.Errorf("operate: cannot %s: %w", what, engine.ContextError(ctx))
-	case errors.Is(err, redis.ErrClosed):
-		return fmt.Errorf("operate: cannot %s: %w", what, lock.ErrClosed)
 	}
-	kind, cause := words.Unanswered(redisstore.Meaning(err))
-	return fmt.Errorf("operate: cannot %s: %w: %w", what, kind, cause)
+	return vocabulary.Failure(ctx, words, what, errors.Is(err, redis.ErrClosed), redisstore.Meaning(err))
 }

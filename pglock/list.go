@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/internal/vocabulary"
@@ -91,14 +90,8 @@ var words = vocabulary.Errors(pgstore.Name)
 // unlisted is the error of a call that reads what others have.
 func unlisted(ctx context.Context, err error) error {
 	var bad *lock.ArgumentError
-	switch {
-	case errors.As(err, &bad):
+	if errors.As(err, &bad) {
 		return err
-	case ctx.Err() != nil:
-		return fmt.Errorf("pglock: cannot list locks: %w", engine.ContextError(ctx))
-	case errors.Is(err, store.ErrUnsent):
-		return fmt.Errorf("pglock: cannot list locks: %w", lock.ErrClosed)
 	}
-	kind, cause := words.Unanswered(err)
-	return fmt.Errorf("pglock: cannot list locks: %w: %w", kind, cause)
+	return vocabulary.Failure(ctx, words, "list locks", errors.Is(err, store.ErrUnsent), err)
 }

@@ -35,7 +35,7 @@ import (
 // Tx locks the row of the lock (FOR KEY SHARE), and the transaction keeps that lock to its end. Renewals and unlock
 // pass it. Other clients find the lock busy until then, even if unlock, MaxHold, Break or the end of the lease has
 // ended the hold, and Export waits. The hold passes to no other caller of this process without a request. So end the
-// transaction soon: nobody is told of its end, and waiters ask again every 50 ms.
+// transaction soon: no client is told of its end, and waiters ask again every 50 ms.
 //
 // The transaction may be committed after the hold has ended, under a context that has not: no other caller has had the
 // lock before that. A process that stops in the middle of a transaction keeps the lock from others for as long as

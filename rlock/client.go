@@ -45,7 +45,7 @@ func NewClient(rdb redis.UniversalClient, opts *ClientOptions) (*Client, error) 
 	return (*Client)(c), err
 }
 
-// Stats returns what the Client does at this moment: for metrics, and for whoever waits until it is idle. It sends
+// Stats returns what the Client does at this moment: for metrics, and for code that waits until it is idle. It sends
 // nothing. Of a Client that did not come from NewClient they are zero.
 func (c *Client) Stats() Stats { return (*redisclient.Client)(c).Stats() }
 

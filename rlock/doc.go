@@ -80,7 +80,7 @@
 // some milliseconds later and never shows a level that lasted less than that. After a message that comes late, it may
 // be wrong until the next level; nothing depends on it.
 //
-// If somebody else releases the lock (Redisson's forceUnlock, [lock.Lock.Break] in another process), a holder that
+// If another client ends the hold (Redisson's forceUnlock, [lock.Lock.Break] in another process), a holder that
 // hears of it asks Redis at once whether its hold still exists, and does not pass the lock on before. It hears of it
 // only while this client is subscribed because other callers waited; otherwise the next renewal finds out.
 //

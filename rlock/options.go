@@ -19,7 +19,7 @@ type ClientOptions struct {
 	MaxPoll time.Duration
 
 	// MaxWait limits how long Lock waits, as the option of that name does, for every handle of the Client without that
-	// option: locks of all kinds, permits, and sets of locks. A Lock that has waited for so long returns ErrBusy. It
+	// option: locks of all kinds, permits, and sets of locks. A Lock that has waited for this long returns ErrBusy. It
 	// does not limit the waiting for a latch. Zero means no limit.
 	MaxWait time.Duration
 
@@ -76,7 +76,7 @@ type ClientOptions struct {
 	// nothing is lost it receives nothing. Every line begins with "holdfast: ". Nil means slog.Default().
 	Logger *slog.Logger
 
-	// Owner is what others are told of this client beside its holds, by Inspect, List and the command line, such as
+	// Owner is what others are told of this client, next to its holds, by Inspect, List and the command line, such as
 	// what [ThisProcess] returns. It is kept in a key of its own, holdfast_owner:<client's id>, which lives as long as
 	// the client's renewed holds and is written at most six times a lease, whatever the number of locks. A client with
 	// an Owner also asks for those of others, at the cost of a second round trip of Inspect. Empty means that neither

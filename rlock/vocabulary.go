@@ -20,7 +20,7 @@ type Lock = lock.Lock
 // Hold is what this process knows of a live hold, without asking Redis. See [lock.Hold].
 type Hold = lock.Hold
 
-// Info is what is known of a lock, whoever holds it. See [lock.Info].
+// Info is what is known of a lock, and of its holders in every process. See [lock.Info].
 type Info = lock.Info
 
 // Holder is one hold as Redis shows it. See [lock.Holder].

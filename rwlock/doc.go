@@ -24,7 +24,7 @@
 // Where readers and writers use this module, readers do not starve writers. A writer that waits for readers closes a
 // gate, a key beside the lock, and new readers queue behind it. A reader that holds already keeps its hold, and
 // re-enters with its context. The gate stays closed for a few poll intervals, at most a lease, and the writer renews it
-// while it waits. If the writer's process dies, the gate opens by itself. TryLock waits for nobody and closes nothing.
+// while it waits. If the writer's process dies, the gate opens by itself. TryLock does not wait and closes no gate.
 //
 // Not promised:
 //   - An order. When a writer unlocks, all waiters are woken, and any of them may be first.
@@ -50,7 +50,7 @@
 // reader a hold of its own.
 //
 // A process passes the write lock from writer to writer in memory for some milliseconds, as package rlock does: each
-// turn has its own context and fencing token. A writer inside whose hold somebody read releases the lock instead.
+// turn has its own context and fencing token. A writer inside whose hold a reader came releases the lock instead.
 //
 // # Fencing
 //

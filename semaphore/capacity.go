@@ -29,10 +29,10 @@ func (s *Semaphore) Capacity(ctx context.Context) (int64, error) {
 
 // SetCapacity sets how many permits there are in all, 0 or more, at first or while permits are held. The number is
 // absolute, so every process may set it when it starts. If more permits are held than the new capacity, no holder
-// loses any, and nobody gets any until enough were given back.
+// loses any, and no caller gets any until enough were given back.
 //
 // A capacity of 0 is a pause: nobody gets permits, and Acquire waits for a greater capacity. If the capacity is above
-// 0 and below what a waiter asks for, the waiter gets a *[CapacityError], because it would wait for ever; with
+// 0 and below what a waiter asks for, the waiter gets a *[CapacityError], because it would wait forever; with
 // [WaitForCapacity] it goes on waiting.
 //
 // Until a capacity is set there are no permits: Acquire waits, and TryAcquire is refused. If the wait ends without
@@ -51,7 +51,7 @@ func (s *Semaphore) SetCapacity(ctx context.Context, n int64) error {
 }
 
 // SetCapacityIfAbsent sets the capacity like [Semaphore.SetCapacity] if none was set. Otherwise nothing changes. It
-// returns the capacity that there is then: n, or what somebody else had set. So every process can call it when it
+// returns the capacity that there is then: n, or what another caller had set. So every process can call it when it
 // starts, and a capacity that an operator changed since stays.
 func (s *Semaphore) SetCapacityIfAbsent(ctx context.Context, n int64) (capacity int64, err error) {
 	if err := s.check(ctx); err != nil {

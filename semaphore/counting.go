@@ -12,8 +12,8 @@ import (
 )
 
 // Counting is a handle on a named number of permits that nobody owns. Permits that a process took and had not given
-// back when it died are gone until somebody calls Release for them; if that is unacceptable, use [New]. All methods
-// are safe for concurrent use.
+// back when it died are gone until another process calls Release for them; if that is unacceptable, use [New]. All
+// methods are safe for concurrent use.
 //
 // Every call counts once, even if its request is sent again. If the error matches rlock.ErrUnavailable, it is unknown
 // whether the call was carried out; an Acquire or TryAcquire is then undone.
@@ -74,9 +74,9 @@ func (s *Counting) TryAcquire(ctx context.Context, n int64) error {
 	return s.core.Engine.TryTake(ctx, req)
 }
 
-// Release adds n permits, whoever took them, and wakes waiters; n must be positive. It may add more than were ever
-// taken, and creates the semaphore if it does not exist. If the number would exceed 2,147,483,647, the most that
-// Redisson can count, the error is an *rlock.ArgumentError.
+// Release adds n permits, no matter which caller took them, and wakes waiters; n must be positive. It may add more
+// than were ever taken, and creates the semaphore if it does not exist. If the number would exceed 2,147,483,647, the
+// most that Redisson can count, the error is an *rlock.ArgumentError.
 func (s *Counting) Release(ctx context.Context, n int64) error {
 	if err := s.check(ctx); err != nil {
 		return err
@@ -113,7 +113,7 @@ func (s *Counting) Drain(ctx context.Context) (int64, error) {
 }
 
 // Delete removes the semaphore with all its free permits, for a name that is no longer in use: Redis keeps it for
-// ever otherwise. Acquire then waits until somebody adds permits; Release creates the semaphore again. If the
+// ever otherwise. Acquire then waits until a caller adds permits; Release creates the semaphore again. If the
 // semaphore does not exist, Delete does nothing.
 func (s *Counting) Delete(ctx context.Context) error {
 	if err := s.check(ctx); err != nil {

@@ -13,7 +13,7 @@
 //   - A [Semaphore], the recommended kind, gives permits leases. The watchdog renews them while they are held. The
 //     permits of a process that died become free within a lease.
 //   - A [Counting] semaphore is a number without owners, and not crash-safe: permits that a process took and did not
-//     give back are gone until somebody adds them again. Its Acquire has the signature of golang.org/x/sync/semaphore.
+//     give back are gone until a caller adds them again. Its Acquire has the signature of golang.org/x/sync/semaphore.
 //     TryAcquire and Release ask Redis, so they take a context and return an error.
 //
 // # Rules
@@ -65,7 +65,7 @@
 //
 // The number of free permits is stored at the name. A sorted set beside it holds each taken permit with the server time
 // at which its lease ends. Every script moves permits from one to the other, so both always add up to the capacity. A
-// permit whose lease has ended is free; it stays in the set until somebody needs it, and is then moved with some
+// permit whose lease has ended is free; it stays in the set until a caller needs it, and is then moved with some
 // hundreds of others. So even a hundred thousand permits left by a crash delay nobody. A renewal revives nothing. No
 // script writes before it has read and checked everything it needs.
 //
@@ -80,7 +80,7 @@
 // remembered requests are in one key for each name, which expires by itself.
 //
 // With [ExpireUnused], the number and the set have one expiry. Each use sets it anew, in its own script, and never
-// before the last lease in the set ends, whoever's it is; a renewal lengthens both the lease and the expiry. So the
+// before the last lease in the set ends, of any client; a renewal lengthens both the lease and the expiry. So the
 // expiry strikes the number, and leases that are over, and nobody's permits. Redisson, too, gives both keys one expiry,
 // when it takes permits of a semaphore that has one.
 //

@@ -14,8 +14,8 @@ import (
 //
 // A use is a call of Acquire or TryAcquire, also one that is refused; each request of a call that waits; each renewal
 // of permits that are held; Release; and a change of the capacity. Available, Capacity and Inspect are none. So the
-// expiry never strikes permits that are held, nor a semaphore for which somebody waits. What a user of
-// Redis does who may not run ZRANGE is no use: nobody could tell when the last lease ends.
+// expiry never strikes permits that are held, nor a semaphore for which a caller waits. Calls of a user
+// of Redis without the right to ZRANGE do not count as use: they cannot tell when the last lease ends.
 //
 // After the expiry there is no capacity: Acquire waits for one, TryAcquire returns [ErrNoCapacity]. So call
 // [Semaphore.SetCapacityIfAbsent] before each Acquire that may come after a pause of d, and not only at the start of a

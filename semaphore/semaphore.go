@@ -33,7 +33,7 @@ func (s *Semaphore) Name() string { return s.name }
 
 // Delete removes the semaphore and its capacity, for a name that is no longer in use: Redis keeps it for ever
 // otherwise. If permits are held, the error is rlock.ErrBusy and nothing changes: if a capacity were set again while
-// somebody still has old permits, more would be held than it allows. After Delete, Acquire waits for a capacity, as
+// a holder still has old permits, more would be held than it allows. After Delete, Acquire waits for a capacity, as
 // before the first SetCapacity. If the semaphore does not exist, Delete does nothing.
 func (s *Semaphore) Delete(ctx context.Context) error {
 	if err := s.check(ctx); err != nil {

@@ -29,7 +29,7 @@
 //     there;
 //   - from Unlock, which returns the *lock.LostError.
 //
-// Until then two processes may obtain one certificate, which costs an order at the CA and harms nobody. The client
+// Until then two processes may obtain one certificate, which costs an order at the CA and does no harm. The client
 // logs the loss when it happens.
 //
 // # Why it is safe

@@ -6,7 +6,7 @@
 //	job, err := scheduler.NewJob(gocron.CronJob("0 3 * * *", false), gocron.NewTask(report),
 //		gocron.WithName("report"))
 //
-// A [Locker] spreads the jobs over the schedulers: whoever comes first runs the job. With an [Elector] one scheduler
+// A [Locker] spreads the jobs over the schedulers: the first to come runs the job. With an [Elector] one scheduler
 // runs all of them, until it ends or cannot reach Redis any more:
 //
 //	elector := gocronlock.NewElector(leader.New(rlock.New(client, "cron")))

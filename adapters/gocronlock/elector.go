@@ -48,7 +48,7 @@ func NewElector(e *leader.Election) *Elector {
 }
 
 // campaign runs the election until it ends with ctx, or with an error that no second attempt mends. That Redis refuses
-// this client is none: Run returns it, because its caller can tell somebody, and here there is no such caller.
+// this client is none: Run returns it to its caller, and here there is no such caller.
 func (l *Elector) campaign(ctx context.Context) error {
 	for {
 		err := l.election.Run(ctx, func(term context.Context) error {

@@ -27,8 +27,8 @@ func New(client *rlock.Client, prefix string, atLeast time.Duration, opts ...rlo
 	return &Locker{client, prefix, atLeast, append(opts[:len(opts):len(opts)], rlock.MinHold(atLeast))}
 }
 
-// Lock makes one attempt to take the lock of a job and does not wait: whoever comes late has nothing to do. The error
-// matches rlock.ErrBusy if another scheduler runs the job, or ran it less than atLeast ago.
+// Lock makes one attempt to take the lock of a job and does not wait: a scheduler that comes late has nothing to do.
+// The error matches rlock.ErrBusy if another scheduler runs the job, or ran it less than atLeast ago.
 func (l *Locker) Lock(ctx context.Context, key string) (gocron.Lock, error) {
 	held, unlock, err := rlock.New(l.client, l.prefix+key, l.opts...).TryLock(ctx)
 	if err != nil {

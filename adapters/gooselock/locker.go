@@ -14,7 +14,7 @@ import (
 // Locker is what goose.WithLocker takes. All methods are safe for concurrent use.
 type Locker struct {
 	lock lock.Locker
-	// unlock has the unlock function of the hold of whoever is between Lock and Unlock. There is room for one.
+	// unlock has the unlock function of the hold of the caller that is between Lock and Unlock. There is room for one.
 	unlock chan func() error
 }
 

@@ -120,6 +120,20 @@ func TestAWatchGoesOnAfterAnError(t *testing.T) {
 	}
 }
 
+// An operator whose Sentinels are all away reads one sentence, in which every one of them has its reason: neither the
+// log of go-redis, which has a line for each dial, nor the name of this program twice.
+func TestAnErrorIsOneLine(t *testing.T) {
+	t.Parallel()
+	h := prepare(t, addr(t), "list", "--sentinel", "127.0.0.1:1,127.0.0.1:2", "--master", "mymaster")
+	assert.Equal(t, 69, h.run())
+	assert.Regexp(t, "^holdfast: cannot list locks: Redis is unavailable: .*127.0.0.1:1.*\n$", h.err.String())
+	assert.Contains(t, h.err.String(), "127.0.0.1:2")
+
+	h = prepare(t, addr(t), "run", "--lease", "1ms", redistest.Key(t), "true")
+	assert.Equal(t, 64, h.run())
+	assert.Equal(t, "holdfast: ClientOptions.Lease must be at least 100ms (got 1ms)\n", h.err.String())
+}
+
 // A job that keeps its lock for a time is not done again by a machine whose clock is behind (defect F18).
 func TestARunKeepsTheLockForTheMinimumTime(t *testing.T) {
 	t.Parallel()

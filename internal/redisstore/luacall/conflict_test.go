@@ -91,12 +91,12 @@ func TestConflictSaysWhy(t *testing.T) {
 	everywhere(t, func(t *testing.T, p *place) {
 		p.do("SET %s x PX 30000", p.lock)
 		_, err := p.acquire(alice).Run(t.Context(), p.over())
-		require.EqualError(t, err, "lua: the key holds something else: it is of another type")
+		require.EqualError(t, err, "a value of another type is there: choose another name or Prefix")
 
 		p.do("DEL %s", p.lock)
 		p.do("HSET %s a:1 1", p.lock)
 		_, err = p.acquire(alice).Run(t.Context(), p.over())
-		require.EqualError(t, err, "lua: the key holds something else: a lock without expiry stands there, "+
-			"which nobody renews and which never ends by itself: Inspect shows its holder, Break ends it")
+		require.EqualError(t, err, "a lock without expiry is there, "+
+			"which nobody renews and which never ends: Inspect shows its holder, Break ends it")
 	})
 }

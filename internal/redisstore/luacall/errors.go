@@ -23,7 +23,8 @@ type conflictError struct {
 	cause  error
 }
 
-func (e *conflictError) Error() string { return "lua: " + ErrConflict.Error() + ": " + e.reason }
+// Error is the reason alone: what callers see says before it that the key is used for something else.
+func (e *conflictError) Error() string { return e.reason }
 
 func (e *conflictError) Is(target error) bool { return target == ErrConflict }
 
@@ -46,7 +47,7 @@ func classify(err error) error {
 		return &conflictError{reason: reason, cause: err}
 	}
 	if strings.HasPrefix(message, "WRONGTYPE ") || strings.Contains(message, ": WRONGTYPE ") {
-		return &conflictError{reason: "it is of another type", cause: err}
+		return &conflictError{reason: "a value of another type is there: choose another name or Prefix", cause: err}
 	}
 	return err
 }

@@ -167,7 +167,7 @@ func (replyError) RedisError()     {}
 
 func TestClassify(t *testing.T) {
 	for message, want := range map[string]bool{
-		"HOLDFASTCONFLICT a lock without expiry stands there":                 true,
+		"HOLDFASTCONFLICT a lock without expiry is there":                     true,
 		"WRONGTYPE Operation against a key holding the wrong kind of value":   true,
 		"ERR Error running script (call to f_1): @user_script:2: WRONGTYPE O": true,
 		"ERR Error running script (call to f_1): @user_script:2: OOM command": false,

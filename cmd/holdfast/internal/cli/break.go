@@ -24,8 +24,8 @@ func newBreak(g *globals) *cobra.Command {
 	var id string
 	cmd := &cobra.Command{
 		Use:   "break NAME",
-		Short: "Take a lock from whoever holds it",
-		Long: `Take a lock from whoever holds it, and wake the next waiter. The holder learns of it with its next
+		Short: "Take a lock from its holder",
+		Long: `Take a lock from its holder, and wake the next waiter. The holder learns of it with its next
 renewal, a third of its lease later at most, and may go on working until then: only fencing tokens
 stop its writes. Stop the holder first if you can.
 

@@ -46,9 +46,8 @@ The exit code is 1 if anything is a failure; warnings leave it at 0.`,
 			return g.with(func(c *connection) error { return g.doctor(cmd, c, name) })
 		},
 	}
-	cmd.Flags().StringVar(&name, "name", "", "`name` of the trial locks, of which nobody else may have one that "+
-		"begins like\n"+
-		"it; needed if the user's rights are for some keys only (default holdfast:check:...)")
+	cmd.Flags().StringVar(&name, "name", "", "`name` with which all trial locks begin, and no lock of others;\n"+
+		"needed if the user's rights are for some keys only (default holdfast:check:...)")
 	return cmd
 }
 
@@ -85,7 +84,7 @@ func tableOfFindings(to io.Writer, found []findingView) error {
 		if f.Server != "" {
 			name += " of " + f.Server
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", f.Level, name, f.Text)
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", f.Level, name, oneLine(f.Text))
 	}
 	return w.Flush()
 }

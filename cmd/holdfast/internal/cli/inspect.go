@@ -43,6 +43,17 @@ func find(ctx context.Context, client *rlock.Client, name string) (rlock.Entry, 
 	return rlock.Entry{}, codeError{exitFailed, fmt.Errorf("no lock %q in Redis", name)}
 }
 
+// counts is what the number of a lock counts.
+func (v *lockView) counts() string {
+	switch v.Kind {
+	case rlock.KindSemaphore, rlock.KindCounting:
+		return "free"
+	case rlock.KindLatch:
+		return "count"
+	}
+	return "number" // Redis does not say which of the two it is
+}
+
 // describe writes all that is known of a lock.
 func (v *lockView) describe(to io.Writer) error {
 	say := func(what, format string, args ...any) {
@@ -54,7 +65,7 @@ func (v *lockView) describe(to io.Writer) error {
 		say("capacity", "never set")
 	}
 	if v.Number != nil {
-		say("number", "%d", *v.Number)
+		say(v.counts(), "%d", *v.Number)
 	}
 	if v.Fence != 0 {
 		say("fence", "%d", v.Fence)

@@ -33,9 +33,9 @@ func newList(g *globals) *cobra.Command {
 		Long: `List the locks that are held or waited for: holdfast's and Redisson's, of every kind. It walks the
 database some hundred keys at a time and does not hold Redis up.
 
-HELD FOR is known of locks that one holder has and that holdfast took. Of other holds, such as those
-of readers, of permits and of Java's locks, Redis does not know it; with --older they are left out
-and counted on standard error.`,
+HELD FOR is known of locks that one holder has and that holdfast took. Redis does not know it of other
+holds, such as those of readers, of permits and of Java's locks: --older leaves them out, and says on
+standard error how many they are.`,
 		Example: `  holdfast list
   holdfast list --match 'order:*' --kind rlock,fair
   holdfast list --older 1h -o json | jq -r '.[].name'`,
@@ -44,8 +44,8 @@ and counted on standard error.`,
 	}
 	cmd.Flags().StringVar(&f.match, "match", "*", "`pattern` of the names, as Redis's SCAN has it")
 	cmd.Flags().StringSliceVar(&f.kinds, "kind", nil, "`kinds` of locks: "+strings.Join(kinds, ", "))
-	cmd.Flags().DurationVar(&f.older, "older", 0, "only locks that have been held for this `time` at least")
-	cmd.Flags().BoolVar(&f.all, "all", false, "also names that were locked within the last days and are free")
+	cmd.Flags().DurationVar(&f.older, "older", 0, "only locks that have been held at least for this `time`")
+	cmd.Flags().BoolVar(&f.all, "all", false, "also names that are free and were locked within the last days")
 	// It fails only for a flag that does not exist.
 	_ = cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(kinds, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -63,9 +63,8 @@ func (g *globals) list(cmd *cobra.Command, f *listFlags) error {
 			return err
 		}
 		if unknown > 0 {
-			_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "holdfast: left out %d locks of which it is unknown how long "+
-				"they have been "+
-				"held\n", unknown)
+			_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "holdfast: left out %s: Redis does not know since when\n",
+				counted(unknown))
 		}
 		return g.print(cmd.OutOrStdout(), locks, func(to io.Writer) error { return table(to, locks) })
 	})

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/spf13/cobra"
 )
 
@@ -15,6 +17,7 @@ func Main(args []string) int {
 	if code, is := supervise(args); is {
 		return code
 	}
+	logging.Disable() // go-redis would log each failed dial to standard error, beside our one sentence
 	root := newRoot(os.Stdout, os.Stderr)
 	root.SetArgs(args[1:])
 	err := root.Execute()
@@ -26,9 +29,15 @@ func Main(args []string) int {
 
 // complain prints an error, if it has a text: some only carry an exit code.
 func complain(to io.Writer, err error) {
-	if text := err.Error(); text != "" {
+	if text := oneLine(err.Error()); text != "" {
 		_, _ = fmt.Fprintln(to, "holdfast:", text)
 	}
+}
+
+// oneLine is an error's text without the line breaks between joined errors, and without the name of the module, which
+// errors of the library begin with: it is the program's too.
+func oneLine(text string) string {
+	return strings.ReplaceAll(strings.TrimPrefix(text, "holdfast: "), "\n", "; ")
 }
 
 // globals are the flags that all commands share.
@@ -81,7 +90,10 @@ func argumentsAreUsage(cmd *cobra.Command) {
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
 			err := check(cmd, args)
-			if err == nil && len(args) > 0 && args[0] == "" {
+			switch {
+			case err != nil && cmd.HasParent():
+				err = fmt.Errorf("wrong arguments: the command is %s", cmd.UseLine())
+			case err == nil && len(args) > 0 && args[0] == "":
 				err = errors.New("NAME must not be empty")
 			}
 			if err != nil {

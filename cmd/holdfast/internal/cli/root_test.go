@@ -33,6 +33,9 @@ func TestMistakesInTheCommandLineAreUsage(t *testing.T) {
 		"cluster and more": {"--cluster", "a:1", "--sentinel", "b:2", "--master", "m"},
 		"no duration":      {"--lease", "soon"},
 		"no number":        {"--min-replicas", "-1"},
+		"no name":          {"break"},
+		"no command":       {"run", "deploy"},
+		"a name twice":     {"watch", "deploy", "--match", "order:*"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, code := execute(t, args...)

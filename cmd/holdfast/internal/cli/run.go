@@ -29,7 +29,7 @@ const runExample = `  # one at a time; a second one waits
   holdfast run deploy -- make deploy
   # a cron job on many machines, done by one of them, though their clocks differ by up to a minute
   holdfast run -n --min-hold 1m nightly -- ./report --all
-  # wait for a minute, and exit with 1 if that was in vain, as flock does
+  # wait for a minute, and exit with 1 if the lock is busy even then, as flock does
   holdfast run -w 1m -E 1 migrate -- ./migrate up
   # at most three at a time
   holdfast run --kind sem:3 printers -- lpr invoice.pdf
@@ -40,10 +40,10 @@ const runLong = `Run takes the lock NAME, runs the command, and releases the loc
 it started have ended. The command never outlives the hold: if the lock cannot be renewed, everything gets SIGTERM
 when less than --grace of its validity is left, and SIGKILL before its end.
 
-Standard input and output are the command's. Signals are passed on to its process group. It finds HOLDFAST_NAME, the
-lock's name, HOLDFAST_ID, the hold's, and HOLDFAST_FENCE, the fencing token, in its environment.
+Standard input and output are the command's. Run passes signals on to its process group. The command finds the lock's
+name in its environment as HOLDFAST_NAME, the id of the hold as HOLDFAST_ID, and the fencing token as HOLDFAST_FENCE.
 
-If it has to wait it says on standard error what for: after a second, and then every half minute.
+If run has to wait it says on standard error what for: after a second, and then every half minute.
 
 Exit codes: the command's, or 128+N if signal N ended it; 64 a mistake in the command line; 65 something else is at
 the lock's key; 69 Redis does not answer; 70 the supervisor was killed; 71 the system lacks what run needs; 74 the hold
@@ -73,14 +73,15 @@ func newRun(g *globals) *cobra.Command {
 	flags := cmd.Flags()
 	flags.SetInterspersed(false) // what follows the name is the command's, flags too
 	flags.BoolVarP(&f.noWait, "no-wait", "n", false, "do not wait if the lock is busy")
-	flags.DurationVarP(&f.wait, "wait", "w", 0, "wait so long at most (default as long as it takes)")
+	flags.DurationVarP(&f.wait, "wait", "w", 0, "wait this long at most (default as long as it takes)")
 	flags.IntVarP(&f.busy, "conflict-exit-code", "E", exitBusy, "the exit `code` if the lock is busy")
 	flags.StringVar(&f.kind, "kind", "rlock", "the `kind` of lock: rlock, fair, read, write, or sem:N for N at a time")
 	flags.DurationVar(&f.minHold, "min-hold", 0, "retain the lock for this `time` from its acquisition, however\n"+
 		"early the command ends; for --kind rlock")
 	flags.DurationVar(&f.grace, "grace", 0, "how long before the end of validity the command gets SIGTERM,\n"+
-		"and how long what it leaves behind has (default 5s, or a third of a short lease)")
-	flags.BoolVar(&f.leave, "leave-background", false, "let go on what the command leaves behind, without the lock")
+		"and how long its background processes have to end\n(default 5s, or a third of a short lease)")
+	flags.BoolVar(&f.leave, "leave-background", false, "let background processes of the command continue,\n"+
+		"without the lock")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "do not say what run waits for")
 	kinds := cobra.FixedCompletions([]string{"rlock", "fair", "read", "write", "sem:"}, cobra.ShellCompDirectiveNoSpace)
 	_ = cmd.RegisterFlagCompletionFunc("kind", kinds) // it fails only for a flag that does not exist

@@ -42,6 +42,9 @@ does not answer the first time, watch ends.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: g.completeNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && cmd.Flags().Changed("match") {
+				return usageError{errors.New("NAME and --match exclude each other")}
+			}
 			if len(args) > 0 {
 				f.match = operate.Quote(args[0])
 			}
@@ -130,7 +133,7 @@ func (g *globals) drawer(out, errOut io.Writer) (draw func(locks []lockView, fai
 		if g.output == asJSON {
 			return writeLine(out, locks)
 		}
-		_, err := fmt.Fprintf(out, "%s  %d locks\n", time.Now().Format(time.RFC3339), len(locks))
+		_, err := fmt.Fprintf(out, "%s  %s\n", time.Now().Format(time.RFC3339), counted(len(locks)))
 		if err == nil {
 			err = table(out, locks)
 		}
@@ -165,18 +168,26 @@ func onTerminal(file *os.File) (draw func(locks []lockView, failed error) error,
 		}
 }
 
+// counted is a number of locks in words.
+func counted(n int) string {
+	if n == 1 {
+		return "1 lock"
+	}
+	return fmt.Sprintf("%d locks", n)
+}
+
 // screen is a table that replaces what a terminal of that size shows. Each line is overwritten and then cleared to its
 // end, rather than the screen cleared first, which would flicker. If a look has failed since, its error stands above
 // the table.
 func screen(locks []lockView, at time.Time, failed error, width, height int) string {
 	var text bytes.Buffer
 	if failed != nil {
-		whole := []rune(fmt.Sprintf("%s  %v", time.Now().Format(time.TimeOnly), failed))
+		whole := []rune(time.Now().Format(time.TimeOnly) + "  " + oneLine(failed.Error()))
 		for line := range slices.Chunk(whole, max(width, 1)) {
 			_, _ = fmt.Fprintln(&text, string(line))
 		}
 	}
-	_, _ = fmt.Fprintf(&text, "%s  %d locks\n", at.Format(time.TimeOnly), len(locks))
+	_, _ = fmt.Fprintf(&text, "%s  %s\n", at.Format(time.TimeOnly), counted(len(locks)))
 	_ = table(&text, locks) // a buffer takes everything
 	lines := strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")
 	if len(lines) > height {
