@@ -78,8 +78,8 @@ func init() {
 		}, {
 			name: "a lock becomes idle while a caller of its process waits",
 			file: "internal/engine/idle.go",
-			old:  `!g.freshLocked(now) || k.queue != nil && !k.queue.Empty() || !k.listsLocked(g) ||`,
-			new:  `!g.freshLocked(now) || !k.listsLocked(g) ||`,
+			old:  `!g.freshLocked(at) || k.queue != nil && !k.queue.Empty() || !k.listsLocked(g) ||`,
+			new:  `!g.freshLocked(at) || !k.listsLocked(g) ||`,
 			in:   "internal/engine", by: "^TestLongSearchOfAKey$/^wanted,_and_plain$",
 			says: "nobody wakes",
 		}, {
@@ -94,6 +94,12 @@ func init() {
 			old:  `g.kept.armed = false // and again when it is idle again`,
 			new:  `g.kept.armed = !g.IsIdleLocked()`,
 			in:   "internal/engine", by: "^TestSearchOfAKey$/^kept_for_long$", says: "armed that is not",
+		}, {
+			name: "a lock that was in use when it had to go is not counted any more",
+			file: "internal/engine/idle.go",
+			old:  "\t\tg.kept.armed = false\n\t}\n\tg.key.mu.Unlock()",
+			new:  "\t}\n\tg.key.mu.Unlock()",
+			in:   "rlock", by: "^TestALockInUseIsCountedAgain$",
 		}, {
 			name: "a want of an older hold ends the present one",
 			file: "internal/engine/wanted.go",

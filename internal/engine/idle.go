@@ -52,8 +52,9 @@ func (e *Engine) keeps(req Request) Request {
 	return req
 }
 
-// rest makes g idle, whose last Hold is over since an instant, if it may be kept and nobody of this process waits for it. It reports
-// false if g is to be released. Another grant, which was kept for the longest time, may have to go for it.
+// rest makes g idle, whose last Hold is over since an instant, if it may be kept and nobody of this process waits for
+// it. It reports false if g is to be released. Another grant, which was kept for the longest time, may have to go for
+// it.
 func (k *Key) rest(g *Grant, at time.Duration) bool {
 	if g.kept == nil {
 		return false

@@ -6,8 +6,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/hold"
 )
 
-// passOn keeps a grant whose last Hold is over since an instant for the next caller, gives it to the next waiter of this process, or
-// releases it in the store.
+// passOn keeps a grant whose last Hold is over since an instant for the next caller, gives it to the next waiter of
+// this process, or releases it in the store.
 //
 // A grant that is passed costs no request. What the store knows stays what it is, id and lease, and the next caller has
 // it by memory alone: by a Hold and a context of its own, and with the next of the fencing tokens that the acquisition

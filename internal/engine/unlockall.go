@@ -50,8 +50,8 @@ func (e *Engine) graver(first, second error) error {
 	return cmp.Or(first, second)
 }
 
-// passAll lets grants go of which no context says any more that they are held, with the last level of each. Their unlock
-// began at an instant.
+// passAll lets grants go of which no context says any more that they are held, with the last level of each. Their
+// unlock began at an instant.
 //
 // What a caller of this process waits for goes to that one in memory; what nobody waits for goes together. A waiter
 // that comes after it was looked for is told nothing wrong: it finds the grant on the table until its release was

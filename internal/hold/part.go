@@ -20,7 +20,7 @@ const (
 type Parted struct {
 	Outcome Outcome
 	At      time.Duration // with Last: when the Hold ended
-	Ended   Ended         // its Cause: what the level's context ends with, and the error of its unlock with Over and FoundLost
+	Ended   Ended         // its Cause: what the level's context ends with, and with Over and FoundLost its unlock
 	Done    bool          // the Lock call is over, and the caller tells the observer
 	Vacant  bool          // with Over: the grant is over too, and no level of it is left
 }
