@@ -113,7 +113,7 @@ func NonReentrant() Option {
 //   - A name that others ask for is not kept for a while: 100 ms at first, up to 30 s if they come again.
 //
 // A process that dies, or cannot reach the store, leaves the lock to its lease, even though its work was done: choose a
-// short Lease beside Keep. A client keeps ClientOptions.MaxKept locks at most, and releases the longest kept first;
+// short Lease beside Keep. A client keeps ClientOptions.MaxKept locks at most, and releases the longest unused first;
 // Close releases all. That a kept lock is lost while nobody holds it is told to nobody.
 //
 // d must be at least 1 ms, and at most a second and the lease. Keep cannot be combined with FixedLease, MinHold or

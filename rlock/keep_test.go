@@ -365,7 +365,7 @@ func TestKeepArguments(t *testing.T) {
 	})
 }
 
-// A client keeps only so many locks: the one that was kept for the longest time goes.
+// A client keeps only so many locks: the one that was unused for the longest time goes.
 func TestAClientKeepsSoMany(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, sim *timeSim) {
@@ -388,30 +388,6 @@ func TestAClientKeepsSoMany(t *testing.T) {
 		var bad *rlock.ArgumentError
 		require.ErrorAs(t, err, &bad)
 		require.Equal(t, "ClientOptions.MaxKept", bad.Name)
-	})
-}
-
-// A lock that is in use when it would have to go is one of those that are kept again after its unlock.
-func TestALockInUseIsCountedAgain(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(t *testing.T, sim *timeSim) {
-		client := sim.client(t, rlock.ClientOptions{Lease: keepLease, MaxKept: 1})
-		for _, name := range []string{"a", "b"} {
-			require.NoError(t, timeLock(t, t.Context(), rlock.New(client, name)).unlock())
-		}
-		a, b := rlock.New(client, "a", rlock.Keep(keepFor)), rlock.New(client, "b", rlock.Keep(keepFor))
-		time.Sleep(10 * time.Millisecond)
-		require.NoError(t, timeLock(t, t.Context(), a).unlock())
-		hold := timeLock(t, t.Context(), a)
-		require.NoError(t, timeLock(t, t.Context(), b).unlock())
-		time.Sleep(10 * time.Millisecond)
-		require.True(t, sim.holds("a"))
-		require.True(t, sim.holds("b"))
-		require.NoError(t, hold.unlock())
-		time.Sleep(10 * time.Millisecond)
-		require.Equal(t, 1, client.Stats().Kept)
-		require.True(t, sim.holds("a"))
-		require.False(t, sim.holds("b"))
 	})
 }
 

@@ -52,7 +52,7 @@ type ClientOptions struct {
 	// be 18 s or longer. With appendfsync no nothing is ever confirmed.
 	Fsync bool
 
-	// MaxKept is how many locks that nobody holds the client keeps at most; see Keep. Of more, the one that was kept
+	// MaxKept is how many locks that nobody holds the client keeps at most; see Keep. Of more, the one that was unused
 	// for the longest time is released. Zero means 1,024.
 	MaxKept int
 

@@ -95,12 +95,6 @@ func init() {
 			new:  `g.kept.armed = !g.IsIdleLocked()`,
 			in:   "internal/engine", by: "^TestSearchOfAKey$/^kept_for_long$", says: "armed that is not",
 		}, {
-			name: "a lock that was in use when it had to go is not counted any more",
-			file: "internal/engine/idle.go",
-			old:  "\t\tg.kept.armed = false\n\t}\n\tg.key.mu.Unlock()",
-			new:  "\t}\n\tg.key.mu.Unlock()",
-			in:   "rlock", by: "^TestALockInUseIsCountedAgain$",
-		}, {
 			name: "a want of an older hold ends the present one",
 			file: "internal/engine/wanted.go",
 			old:  `if g.id != id || g.kept == nil {`,

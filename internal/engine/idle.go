@@ -27,7 +27,7 @@ import (
 // An idle grant is listed in its Key like any other, is renewed, and can be lost; nobody is told of that.
 type kept struct {
 	timer   watchdog.Timer
-	armed   bool          // the timer is, and the keeper lists the grant
+	armed   bool
 	since   time.Duration // when it became idle
 	wanted  bool          // another client waits for the lock
 	channel chan struct{} // of Wanted, for the present Hold; nil: it has not asked for one
@@ -53,8 +53,8 @@ func (e *Engine) keeps(req Request) Request {
 }
 
 // rest makes g idle, whose last Hold is over since an instant, if it may be kept and nobody of this process waits for
-// it. It reports false if g is to be released. Another grant, which was kept for the longest time, may have to go for
-// it.
+// it. It reports false if g is to be released. Another grant, which was unused for the longest time, may have to go
+// for it.
 func (k *Key) rest(g *Grant, at time.Duration) bool {
 	if g.kept == nil {
 		return false
@@ -66,12 +66,11 @@ func (k *Key) rest(g *Grant, at time.Duration) bool {
 	}
 	e := g.engine()
 	g.kept.since, g.kept.channel = at, nil
-	if g.kept.armed {
-		return true
+	if !g.kept.armed {
+		g.kept.armed = true
+		g.kept.timer.Init(func(arg any) { arg.(*Grant).idleFor() }, g)
+		e.wheel.Schedule(&g.kept.timer, g.idleUntilLocked())
 	}
-	g.kept.armed = true
-	g.kept.timer.Init(func(arg any) { arg.(*Grant).idleFor() }, g)
-	e.wheel.Schedule(&g.kept.timer, g.idleUntilLocked())
 	if oldest := e.keeper.rests(g); oldest != nil {
 		e.sender.Spawn(oldest.letGo) // refused when Close is at work, which ends it
 	}
@@ -95,8 +94,7 @@ func (g *Grant) idleFor() {
 }
 
 // isOverdue reports to the wheel, which rounds down, that the grant has been idle for as long as it may. The timer is
-// armed once, and looks again if the grant was used meanwhile, so that a turn sets no timer, and takes no mutex of the
-// client.
+// armed once, and looks again if the grant was used meanwhile, so that a turn sets no timer.
 func (g *Grant) isOverdue() bool {
 	g.key.mu.Lock()
 	defer g.key.mu.Unlock()
@@ -110,16 +108,13 @@ func (g *Grant) isOverdue() bool {
 }
 
 // letGo releases an idle grant, or waits until another goroutine has released it. A call may have it by now, and then
-// the grant is listed anew when it is idle again.
+// nothing is done.
 func (g *Grant) letGo() {
 	g.key.mu.Lock()
 	mine, gone := g.UnusedLocked(), g.kept.gone
 	if mine {
 		gone = make(chan struct{})
 		g.kept.gone = gone
-	} else {
-		g.engine().wheel.Cancel(&g.kept.timer)
-		g.kept.armed = false
 	}
 	g.key.mu.Unlock()
 	switch {

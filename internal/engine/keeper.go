@@ -11,7 +11,7 @@ type keeper struct {
 	most int
 
 	mu     sync.Mutex // innermost; guards what is below
-	idle   list.List  // of *Grant: the idle ones, and those that were and are in use again, in the order of rests
+	idle   list.List  // of *Grant: the idle ones, and those that were and are in use again; the longest unused first
 	wanted map[string]backOff
 }
 
@@ -75,9 +75,8 @@ func (r *keeper) forgetLocked(now time.Duration) {
 	}
 }
 
-// rests notes that a grant is idle, from now on or, as its timer is armed anew, again. If there are too many, it takes
-// the first one off, and returns it: that may be in use. All of them would go within a second, so which one goes costs
-// one acquisition at most, and no turn has to say that a grant was used.
+// rests notes that a grant is idle, from now on or again. If there are too many, it takes the longest unused one off,
+// and returns it: that may be in use.
 func (r *keeper) rests(g *Grant) (over *Grant) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

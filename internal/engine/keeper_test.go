@@ -9,7 +9,7 @@ import (
 )
 
 // A client keeps so many grants: when another one becomes idle, the one that did so first goes.
-func TestTheLongestKeptIsLetGo(t *testing.T) {
+func TestTheLongestUnusedIsLetGo(t *testing.T) {
 	r := keeper{most: 3}
 	idle := make([]*Grant, 5)
 	for i := range idle {
@@ -18,7 +18,7 @@ func TestTheLongestKeptIsLetGo(t *testing.T) {
 	for i := range 3 {
 		require.Nil(t, r.rests(idle[i]))
 	}
-	require.Nil(t, r.rests(idle[0])) // its timer was armed anew
+	require.Nil(t, r.rests(idle[0])) // it was used, and is idle again
 	require.Equal(t, "1", r.rests(idle[3]).id)
 	require.Equal(t, "2", r.rests(idle[4]).id)
 	require.Equal(t, "0", r.rests(idle[1]).id)
