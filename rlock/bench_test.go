@@ -64,16 +64,18 @@ func BenchmarkKept(b *testing.B) {
 	}
 }
 
-// BenchmarkKeptBy64 is 64 goroutines with a kept name each, whose handle is made for every pair. The processor's time
-// is told as well, since that is what ends their growth.
+// BenchmarkKeptBy64 is 64 goroutines with a kept name and a context each, whose handle is made for every pair. The
+// processor's time is told as well, since that is what ends their growth.
 func BenchmarkKeptBy64(b *testing.B) {
 	client, _ := benchClient(b, rlock.ClientOptions{})
 	var names atomic.Int64
 	b.ReportAllocs()
 	b.SetParallelism((64 + runtime.GOMAXPROCS(0) - 1) / runtime.GOMAXPROCS(0))
-	used, ctx := benchCPU(), b.Context()
+	used := benchCPU()
 	b.RunParallel(func(pb *testing.PB) {
 		name := "order:" + strconv.FormatInt(names.Add(1), 10)
+		ctx, leave := context.WithCancel(b.Context())
+		defer leave()
 		for pb.Next() {
 			benchPair(b, ctx, rlock.New(client, name, rlock.Keep(time.Second)))
 		}

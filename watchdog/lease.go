@@ -25,12 +25,12 @@ type Lease struct {
 
 	timer Timer
 
-	// validity is written under mu and read without.
+	// validity and failure are written under mu and read without.
 	validity atomic.Int64
+	failure  atomic.Pointer[error] // of the last renewal, if it failed; a pointer takes less memory, as most never do
 
 	mu      sync.Mutex // guards everything below; taken before Watchdog.mu and Wheel.mu
 	renewAt time.Duration
-	failure *error // of the last renewal, if it failed; a pointer, because most never do and it takes less memory
 	state   state
 	renewed bool // not only guarded
 	queued  bool // for a renewal, or in one
@@ -55,14 +55,15 @@ func (l *Lease) ValidUntil() time.Duration {
 
 // Failing reports that the last renewal failed, even if the lease was stopped
 // after that. It is safe for concurrent use.
-func (l *Lease) Failing() bool { return l.Failure() != nil }
+func (l *Lease) Failing() bool { return l.failure.Load() != nil }
 
 // Failure returns the error of the last renewal, or nil if that did not fail,
 // even if the lease was stopped after that. It is safe for concurrent use.
 func (l *Lease) Failure() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.lastFailureLocked()
+	if failed := l.failure.Load(); failed != nil {
+		return *failed
+	}
+	return nil
 }
 
 func (l *Lease) setValidityLocked(until time.Duration) {
@@ -82,12 +83,4 @@ func (l *Lease) nextLocked() time.Duration {
 		return min(l.renewAt, l.ValidUntil())
 	}
 	return l.ValidUntil()
-}
-
-// lastFailureLocked returns the error of the last renewal, or nil.
-func (l *Lease) lastFailureLocked() error {
-	if l.failure == nil {
-		return nil
-	}
-	return *l.failure
 }

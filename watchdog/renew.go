@@ -62,7 +62,7 @@ func (w *Watchdog) endLocked(l *Lease, as state) bool {
 		return false
 	}
 	if as == lost { // its user may keep it for long
-		l.failure = nil
+		l.failure.Store(nil)
 	}
 	w.cfg.Wheel.Cancel(&l.timer)
 	w.live.Add(-1)
@@ -101,7 +101,7 @@ func (w *Watchdog) checkLease(arg any) {
 	case l.state != live:
 		l.mu.Unlock()
 	case w.reached(l.ValidUntil(), now):
-		w.loseAndUnlock(l, l.lastFailureLocked())
+		w.loseAndUnlock(l, l.Failure())
 	case l.renewed && !l.queued && w.reached(l.renewAt, now):
 		l.queued = true
 		w.armLocked(l)
@@ -145,7 +145,7 @@ func (w *Watchdog) settle(l *Lease, start time.Duration, result Result) {
 	err := w.judge(start, now, result)
 	switch {
 	case err == nil:
-		l.failure = nil
+		l.failure.Store(nil)
 		l.renewAt = w.renewalAfter(start, result.Lease)
 		l.raiseValidityLocked(start + result.Lease - Margin(result.Lease, w.cfg.Wheel.tick))
 	case errors.Is(err, ErrGone):
@@ -154,7 +154,7 @@ func (w *Watchdog) settle(l *Lease, start time.Duration, result Result) {
 		return
 	default:
 		failed := err // a separate variable, so that err need not be on the heap in the usual case
-		l.failure = &failed
+		l.failure.Store(&failed)
 		l.renewAt = now + w.cfg.Retry
 	}
 	w.armLocked(l)

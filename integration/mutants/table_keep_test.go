@@ -78,8 +78,8 @@ func init() {
 		}, {
 			name: "a lock becomes idle while a caller of its process waits",
 			file: "internal/engine/idle.go",
-			old:  `!g.freshLocked(now) || k.queue != nil && !k.queue.Empty() || !k.listsLocked(g) ||`,
-			new:  `!g.freshLocked(now) || !k.listsLocked(g) ||`,
+			old:  `!g.freshLocked(at) || k.queue != nil && !k.queue.Empty() || !k.listsLocked(g) ||`,
+			new:  `!g.freshLocked(at) || !k.listsLocked(g) ||`,
 			in:   "internal/engine", by: "^TestLongSearchOfAKey$/^wanted,_and_plain$",
 			says: "nobody wakes",
 		}, {

@@ -10,20 +10,20 @@ const preparedNames = 512
 // applications make one for each call. What is kept is constant. Its methods are safe for concurrent use, and the zero
 // Prepared is empty.
 type Prepared struct {
-	mu         sync.Mutex // guards the maps; nothing is called under it
+	mu         sync.RWMutex // guards the maps; nothing is called under it
 	young, old map[string]any
 }
 
 // Get returns what was kept under a name, or nil.
 func (p *Prepared) Get(name string) any {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if v, ok := p.young[name]; ok {
-		return v
+	p.mu.RLock()
+	v, young := p.young[name]
+	if !young {
+		v = p.old[name]
 	}
-	v := p.old[name]
-	if v != nil {
-		p.putLocked(name, v)
+	p.mu.RUnlock()
+	if v != nil && !young {
+		p.Put(name, v)
 	}
 	return v
 }

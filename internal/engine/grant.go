@@ -99,6 +99,12 @@ func attach(ctx context.Context, h *hold.Hold, req Request) (*hold.Level, bool) 
 		g.discard(h)
 		return nil, false
 	}
+	return begin(ctx, h, req)
+}
+
+// begin is attach for a Hold whose grant was found valid a moment ago.
+func begin(ctx context.Context, h *hold.Hold, req Request) (*hold.Level, bool) {
+	g := grantOf(h)
 	ctx, owner := req.observed.Holds(ctx, g.id, h.Fence, h.Start())
 	l, ok := h.Attach(ctx, req.want(), owner)
 	if ok {

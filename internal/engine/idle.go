@@ -52,20 +52,20 @@ func (e *Engine) keeps(req Request) Request {
 	return req
 }
 
-// rest makes g idle, whose last Hold is over, if it may be kept and nobody of this process waits for it. It reports
-// false if g is to be released. Another grant, which was unused for the longest time, may have to go for it.
-func (k *Key) rest(g *Grant) bool {
+// rest makes g idle, whose last Hold is over since an instant, if it may be kept and nobody of this process waits for
+// it. It reports false if g is to be released. Another grant, which was unused for the longest time, may have to go
+// for it.
+func (k *Key) rest(g *Grant, at time.Duration) bool {
 	if g.kept == nil {
 		return false
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	now := g.engine().clock.Now()
-	if !g.freshLocked(now) || k.queue != nil && !k.queue.Empty() || !k.listsLocked(g) || !g.IdleLocked(now) {
+	if !g.freshLocked(at) || k.queue != nil && !k.queue.Empty() || !k.listsLocked(g) || !g.IdleLocked(at) {
 		return false
 	}
 	e := g.engine()
-	g.kept.since, g.kept.channel = now, nil
+	g.kept.since, g.kept.channel = at, nil
 	if !g.kept.armed {
 		g.kept.armed = true
 		g.kept.timer.Init(func(arg any) { arg.(*Grant).idleFor() }, g)
@@ -145,7 +145,7 @@ func (e *Engine) resume(ctx context.Context, req Request) *hold.Level {
 	if h == nil {
 		return nil
 	}
-	l, _ := attach(ctx, h, req) // nil: it was lost at this moment
+	l, _ := begin(ctx, h, req) // nil: it was lost at this moment
 	return l
 }
 

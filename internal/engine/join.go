@@ -52,7 +52,7 @@ func (g *Grant) withdraw(l *hold.Level) {
 	if g.Withdraw(l) {
 		g.engine().sender.Spawn(func() { // or Close is at work, and ends it
 			if g.Claim() {
-				_ = g.finish(l, g.engine().releaseEnd())
+				_ = g.finish(l, g.engine().clock.Now())
 			}
 		})
 	}

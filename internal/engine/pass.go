@@ -6,17 +6,18 @@ import (
 	"github.com/holdfast-go/holdfast/internal/hold"
 )
 
-// passOn keeps a grant whose last Hold is over for the next caller, gives it to the next waiter of this process, or
-// releases it in the store.
+// passOn keeps a grant whose last Hold is over since an instant for the next caller, gives it to the next waiter of
+// this process, or releases it in the store.
 //
 // A grant that is passed costs no request. What the store knows stays what it is, id and lease, and the next caller has
 // it by memory alone: by a Hold and a context of its own, and with the next of the fencing tokens that the acquisition
 // reserved. The contexts of the Hold before have ended by then, so that no two contexts say that it is held.
-func (e *Engine) passOn(g *Grant, last *hold.Hold, end time.Duration) error {
+func (e *Engine) passOn(g *Grant, last *hold.Hold, at time.Duration) error {
+	end := at + e.cfg.ReleaseTimeout
 	if e.sender.Closed() {
 		return e.releaseIn(g, last, end, false, true)
 	}
-	if !g.key.rest(g) {
+	if !g.key.rest(g, at) {
 		if next, runOver := g.key.pass(g); next == nil {
 			return e.releaseIn(g, last, end, runOver, true)
 		}

@@ -37,7 +37,7 @@ func (s *world) print() string {
 	for _, a := range s.calls {
 		p.flag(a.lives())
 	}
-	p.value(reflect.ValueOf(s.engine.table.get(s.key, false)))
+	p.value(reflect.ValueOf(s.engine.table.get(s.key)))
 	p.value(reflect.ValueOf(s).Elem())
 	return string(p.text)
 }

@@ -12,12 +12,13 @@ import (
 )
 
 // table is the Keys of a client, by their names. Whether a Key is in it is decided under the mutex of the Key, which is
-// marked dead as it is removed. The table's own is innermost: it is held for as long as it takes to look into the map.
+// marked dead as it is removed. The table's own is innermost: it is held for as long as it takes to look into the map,
+// and calls that find their Key there do not wait for one another.
 type table struct {
 	engine   *Engine
 	deserted deserted
 
-	mu   sync.Mutex // guards keys
+	mu   sync.RWMutex // guards keys
 	keys map[string]*Key
 }
 
@@ -26,7 +27,10 @@ type table struct {
 func (t *table) lock(name string) *Key {
 	t.deserted.removeOver(t.engine.clock.Now())
 	for {
-		k := t.get(name, true)
+		k := t.get(name)
+		if k == nil {
+			k = t.make(name)
+		}
 		k.mu.Lock()
 		if !k.dead {
 			return k
@@ -35,12 +39,19 @@ func (t *table) lock(name string) *Key {
 	}
 }
 
-// get returns the Key of a name, which may be dead by the time its mutex is taken.
-func (t *table) get(name string, create bool) *Key {
+// get returns the Key of a name, which may be dead by the time its mutex is taken; nil if there is none.
+func (t *table) get(name string) *Key {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.keys[name]
+}
+
+// make returns the Key of a name, as get does, and makes it if there is still none.
+func (t *table) make(name string) *Key {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := t.keys[name]
-	if k == nil && create {
+	if k == nil {
 		k = &Key{table: t, name: name}
 		t.keys[name] = k
 	}
@@ -57,7 +68,7 @@ func (t *table) remove(name string) {
 // peek returns the Key of a name with its mutex held; nil if there is none. The caller changes nothing that could leave
 // the Key without a need, and unlocks the mutex.
 func (t *table) peek(name string) *Key {
-	k := t.get(name, false)
+	k := t.get(name)
 	if k != nil {
 		k.mu.Lock()
 	}
@@ -66,9 +77,9 @@ func (t *table) peek(name string) *Key {
 
 // each calls f with each Key in turn, under its mutex: what it sees is not of one instant.
 func (t *table) each(f func(k *Key)) {
-	t.mu.Lock()
+	t.mu.RLock()
 	all := slices.Collect(maps.Values(t.keys))
-	t.mu.Unlock()
+	t.mu.RUnlock()
 	for _, k := range all {
 		k.mu.Lock()
 		f(k)

@@ -222,7 +222,7 @@ func TestAKeyThatIsRemovedIsNotEntered(t *testing.T) {
 	old.unlock()
 	k := <-found
 	require.NotSame(t, old, k)
-	require.Same(t, k, f.table.get("k", false))
+	require.Same(t, k, f.table.get("k"))
 	k.unlock()
 	f.empty()
 }

@@ -15,10 +15,9 @@ func Unlock(l *hold.Level) error {
 	if open {
 		defer g.engine().sender.Done()
 	}
-	end := g.engine().releaseEnd()
-	last, err := g.part(l, open)
+	at, last, err := g.part(l, open)
 	if last {
-		return g.finish(l, end)
+		return g.finish(l, at)
 	}
 	return err
 }
@@ -27,7 +26,7 @@ func Unlock(l *hold.Level) error {
 func (e *Engine) releaseEnd() time.Duration { return e.clock.Now() + e.cfg.ReleaseTimeout }
 
 // part takes the level out of its Hold, and ends its context. Last says that it was the last one of its grant, which
-// the caller passes on or releases.
+// the caller passes on or releases; at, when its Hold ended.
 //
 // What an unlock does, by what it finds:
 //
@@ -48,7 +47,7 @@ func (e *Engine) releaseEnd() time.Duration { return e.clock.Now() + e.cfg.Relea
 // it goes on, the first thing that runs may be the owner's unlock, before the wheel has noticed the time. Its contexts
 // have not ended yet, and the store may even still have the key, if the clock of the two differ. The unlock compares
 // the validity with the clock, tells the loss, and sends no release that could be taken for a success.
-func (g *Grant) part(l *hold.Level, open bool) (last bool, err error) {
+func (g *Grant) part(l *hold.Level, open bool) (at time.Duration, last bool, err error) {
 	e := g.engine()
 	if l.Hold().Nested() { // it leaves the lock to others, who are to learn as well
 		g.expireIfOver()
@@ -56,11 +55,11 @@ func (g *Grant) part(l *hold.Level, open bool) (last bool, err error) {
 	parted := l.Part(open)
 	switch parted.Outcome {
 	case hold.NotHeld:
-		return false, g.notHeld()
+		return 0, false, g.notHeld()
 	case hold.Refused:
 		err = e.refuse(g.proto)
 		l.End(err)
-		return false, err
+		return 0, false, err
 	case hold.Over:
 		err = parted.Ended.Cause
 	case hold.FoundLost:
@@ -69,7 +68,7 @@ func (g *Grant) part(l *hold.Level, open bool) (last bool, err error) {
 	}
 	l.End(parted.Ended.Cause)
 	if parted.Outcome == hold.Last {
-		return true, nil
+		return parted.At, true, nil
 	}
 	if parted.Vacant {
 		g.key.drop(g)
@@ -77,7 +76,7 @@ func (g *Grant) part(l *hold.Level, open bool) (last bool, err error) {
 	if parted.Done {
 		Ended(l.Owner(), err)
 	}
-	return false, err
+	return 0, false, err
 }
 
 // foundLost does what is left to do for a grant that an unlock found lost.
@@ -95,10 +94,10 @@ func (g *Grant) foundLost(ended hold.Ended) {
 // notHeld makes the error of a call for which the Hold, or a level of it, is no more.
 func (g *Grant) notHeld() error { return g.engine().notHeld(g.proto) }
 
-// finish lets a grant go whose last level is out, and tells the observer.
-func (g *Grant) finish(l *hold.Level, end time.Duration) error {
+// finish lets a grant go whose last level is out since an instant, and tells the observer.
+func (g *Grant) finish(l *hold.Level, at time.Duration) error {
 	_ = crash.At(crash.Unlock)
-	err := g.engine().passOn(g, l.Hold(), end)
+	err := g.engine().passOn(g, l.Hold(), at)
 	Ended(l.Owner(), err)
 	return err
 }
@@ -118,6 +117,6 @@ func (g *Grant) sweep() {
 func (g *Grant) discard(h *hold.Hold) {
 	if g.Claim() {
 		_ = crash.At(crash.Unlock)
-		_ = g.engine().passOn(g, h, g.engine().releaseEnd())
+		_ = g.engine().passOn(g, h, g.engine().clock.Now())
 	}
 }

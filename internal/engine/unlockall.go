@@ -25,20 +25,20 @@ func UnlockAll(levels []*hold.Level) error {
 		return nil
 	}
 	e := EngineOf(levels[0])
-	open, end := e.sender.Begin(), e.releaseEnd()
+	open, at := e.sender.Begin(), e.clock.Now()
 	if open {
 		defer e.sender.Done()
 	}
 	var err error
 	done := make([]*hold.Level, 0, len(levels))
 	for _, l := range slices.Backward(levels) {
-		last, own := grantOf(l.Hold()).part(l, open)
+		_, last, own := grantOf(l.Hold()).part(l, open)
 		err = e.graver(err, own)
 		if last {
 			done = append(done, l)
 		}
 	}
-	return e.graver(err, e.passAll(done, end))
+	return e.graver(err, e.passAll(done, at))
 }
 
 // graver is the error of two unlocks that is to be told if only one can be: any says more than that a release is
@@ -50,12 +50,13 @@ func (e *Engine) graver(first, second error) error {
 	return cmp.Or(first, second)
 }
 
-// passAll lets grants go of which no context says any more that they are held, with the last level of each.
+// passAll lets grants go of which no context says any more that they are held, with the last level of each. Their
+// unlock began at an instant.
 //
 // What a caller of this process waits for goes to that one in memory; what nobody waits for goes together. A waiter
 // that comes after it was looked for is told nothing wrong: it finds the grant on the table until its release was
 // answered, and then asks.
-func (e *Engine) passAll(levels []*hold.Level, end time.Duration) (err error) {
+func (e *Engine) passAll(levels []*hold.Level, at time.Duration) (err error) {
 	_ = crash.At(crash.Unlock)
 	idle := make([]*hold.Level, 0, len(levels))
 	for _, l := range levels {
@@ -68,11 +69,11 @@ func (e *Engine) passAll(levels []*hold.Level, end time.Duration) (err error) {
 			}
 			continue
 		}
-		one := e.passOn(g, l.Hold(), end)
+		one := e.passOn(g, l.Hold(), at)
 		Ended(l.Owner(), one)
 		err = e.graver(err, one)
 	}
-	return e.graver(err, e.releaseTogether(idle, end))
+	return e.graver(err, e.releaseTogether(idle, at+e.cfg.ReleaseTimeout))
 }
 
 // noteReleased cleans up after a grant that was released, and tells the observer.

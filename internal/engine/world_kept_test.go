@@ -214,7 +214,7 @@ func (s *world) asksKept(a *actor) error {
 
 // beginsKept gives the Hold of an idle grant its context.
 func (s *world) beginsKept(a *actor) error {
-	l, ok := attach(a.ctx, a.hold, a.req)
+	l, ok := begin(a.ctx, a.hold, a.req)
 	if !ok {
 		return s.asksKept(a)
 	}
@@ -224,7 +224,7 @@ func (s *world) beginsKept(a *actor) error {
 // keeps is the beginning of passOn where the grant may become idle.
 func (s *world) keeps(a *actor) error {
 	g := grantOf(a.hold)
-	if !g.key.rest(g) {
+	if !g.key.rest(g, s.engine.clock.Now()) {
 		a.phase = passing
 		return nil
 	}

@@ -584,7 +584,7 @@ func (s *world) holds(a *actor, l *hold.Level) error {
 
 func (s *world) unlocks(a *actor) error {
 	g := grantOf(a.hold)
-	last, _ := g.part(a.level, !s.engine.Closed())
+	_, last, _ := g.part(a.level, !s.engine.Closed())
 	if a.phase = gone; last {
 		a.phase = between
 	}
@@ -723,7 +723,7 @@ func (s *world) broken() error {
 	if n := len(s.store.stands) + len(s.store.copies); n > 1 || n == 1 && !s.has(idle) {
 		return fmt.Errorf("%d ids are left behind", n)
 	}
-	k := s.engine.table.get(s.key, false)
+	k := s.engine.table.get(s.key)
 	if k != nil && idle == nil && (k.grant != nil || k.queue == nil || !k.queue.Empty()) {
 		return errors.New("a key that nobody needs")
 	}

@@ -1,5 +1,7 @@
 package hold
 
+import "time"
+
 // Outcome says what an unlock did.
 type Outcome uint8
 
@@ -17,9 +19,10 @@ const (
 // observer, and asks the store.
 type Parted struct {
 	Outcome Outcome
-	Ended   Ended // its Cause: what the level's context ends with, and the error of its unlock with Over and FoundLost
-	Done    bool  // the Lock call is over, and the caller tells the observer
-	Vacant  bool  // with Over: the grant is over too, and no level of it is left
+	At      time.Duration // with Last: when the Hold ended
+	Ended   Ended         // its Cause: what the level's context ends with, and with Over and FoundLost its unlock
+	Done    bool          // the Lock call is over, and the caller tells the observer
+	Vacant  bool          // with Over: the grant is over too, and no level of it is left
 }
 
 // Part takes the level out of its Hold, once. It does not end the level's context. Open says that the client takes
@@ -60,11 +63,14 @@ func (l *Level) Part(isOpen bool) (p Parted) {
 			g.removeLocked(h)
 		}
 		g.followLocked()
-	case g.Valid():
+	default:
+		p.At = g.host.Clock.Now()
+		if p.At >= g.Lease.ValidUntil() {
+			p.Outcome, p.Ended = FoundLost, g.endLocked(g.host.Lost(g, Expired, nil))
+			break
+		}
 		p.Outcome = Last
 		g.betweenLocked()
-	default:
-		p.Outcome, p.Ended = FoundLost, g.endLocked(g.host.Lost(g, Expired, nil))
 	}
 	return p
 }

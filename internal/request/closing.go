@@ -1,26 +1,59 @@
 package request
 
-import "time"
+import (
+	"sync/atomic"
+	"time"
+)
+
+// calls counts what Close joins: calls of the API, and goroutines that wait for a reply or clean up. One word has the
+// number and whether Close was called: every call of a client, on whatever name, changes it, and no mutex has them wait
+// for one another. Once it is closed the number only falls, but for what a call that is still counted starts (follow);
+// so it comes to zero once.
+type calls struct {
+	word atomic.Int64
+	over chan struct{} // closed when Close was called and the last one has ended
+}
+
+const (
+	closed  = 1
+	oneCall = 2
+)
+
+// begin counts one, unless closed.
+func (c *calls) begin() bool {
+	for {
+		word := c.word.Load()
+		if word&closed != 0 {
+			return false
+		}
+		if c.word.CompareAndSwap(word, word+oneCall) {
+			return true
+		}
+	}
+}
+
+func (c *calls) done() {
+	if c.word.Add(-oneCall) == closed {
+		close(c.over)
+	}
+}
+
+// close lets no more begin. It reports false if that was done before.
+func (c *calls) close() bool {
+	word := c.word.Or(closed)
+	if word == 0 {
+		close(c.over)
+	}
+	return word&closed == 0
+}
 
 // Begin registers a call that Close is to join, and that ends with Done. It reports false on a closed Sender.
 //
-// Every call of the API is registered here, and so is every goroutine that waits for a reply or cleans up. Close must
-// not count them while new ones come: a WaitGroup whose counter may rise from zero while somebody waits is misused. So
-// Begin and Close take turns under one mutex, and after Close only a call that is registered already may start another
-// goroutine (follow).
-func (s *Sender) Begin() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return false
-	}
-	s.calls.Add(1)
-	return true
-}
+// Every call of the API is registered here, and so is every goroutine that waits for a reply or cleans up.
+func (s *Sender) Begin() bool { return s.calls.begin() }
 
-// Done ends a call that Begin registered. A call that starts a goroutine with follow ends after it has done so: the
-// counter then never falls to zero in between.
-func (s *Sender) Done() { s.calls.Done() }
+// Done ends a call that Begin registered. A call that starts a goroutine with follow ends after it has done so.
+func (s *Sender) Done() { s.calls.done() }
 
 // Spawn runs fn in a goroutine that is joined; on a closed Sender it does not run at all.
 func (s *Sender) Spawn(fn func()) bool {
@@ -28,23 +61,26 @@ func (s *Sender) Spawn(fn func()) bool {
 		return false
 	}
 	go func() {
-		defer s.calls.Done()
+		defer s.Done()
 		fn()
 	}()
 	return true
 }
 
 // follow runs fn in a goroutine that is joined. The caller is a call that is joined itself.
-func (s *Sender) follow(fn func()) { s.calls.Go(fn) }
+func (s *Sender) follow(fn func()) {
+	s.calls.word.Add(oneCall)
+	go func() {
+		defer s.Done()
+		fn()
+	}()
+}
 
 // Close refuses new calls, and ends the waits of those under way. It reports false if that was done before.
 func (s *Sender) Close() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
+	if !s.calls.close() {
 		return false
 	}
-	s.closed = true
 	close(s.closing)
 	return true
 }
@@ -53,34 +89,18 @@ func (s *Sender) Close() bool {
 func (s *Sender) Closing() <-chan struct{} { return s.closing }
 
 // Closed reports whether Close was called.
-func (s *Sender) Closed() bool {
-	select {
-	case <-s.closing:
-		return true
-	default:
-		return false
-	}
-}
+func (s *Sender) Closed() bool { return s.calls.word.Load()&closed != 0 }
 
-// Wait joins the calls under way.
-func (s *Sender) Wait() { s.calls.Wait() }
+// Wait joins the calls under way, once Close was called.
+func (s *Sender) Wait() { <-s.calls.over }
 
 // WaitUntil joins the calls under way, until end, or until a node is given up that is known not to answer: a call that
 // waits for that one ends when its connection does.
-//
-// The goroutine that waits here may outlive WaitUntil by as long as a call hangs. Close joins it all the same: it
-// waits once more, without a bound, when the connections are gone that a call could hang on.
 func (s *Sender) WaitUntil(end time.Duration) {
-	end = s.ledger.soonest(end)
-	joined := make(chan struct{})
-	go func() {
-		s.calls.Wait()
-		close(joined)
-	}()
-	timer := time.NewTimer(max(end-s.cfg.Clock.Now(), 0))
+	timer := time.NewTimer(max(s.ledger.soonest(end)-s.cfg.Clock.Now(), 0))
 	defer timer.Stop()
 	select {
-	case <-joined:
+	case <-s.calls.over:
 	case <-timer.C:
 	}
 }

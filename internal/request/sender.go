@@ -2,7 +2,6 @@ package request
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
@@ -42,15 +41,16 @@ type Sender struct {
 	workers workers
 
 	// All that has to end when the client closes. See closing.go.
-	closing chan struct{}  // closed when Close begins
-	calls   sync.WaitGroup // calls of the API, and goroutines that wait for a reply or clean up
-	mu      sync.Mutex     // guards closed, and calls against Close
-	closed  bool
+	closing chan struct{} // closed when Close begins
+	calls   calls
 }
 
 // New returns a Sender. It sends nothing.
 func New(cfg Config) *Sender {
-	s := &Sender{cfg: cfg, closing: make(chan struct{}), workers: workers{next: make(chan func())}}
+	s := &Sender{
+		cfg: cfg, closing: make(chan struct{}), calls: calls{over: make(chan struct{})},
+		workers: workers{next: make(chan func())},
+	}
 	s.ledger.sender = s
 	s.outages.cfg = &s.cfg
 	return s

@@ -189,7 +189,10 @@ type ending struct {
 	last      atomic.Int64 // when the first pair ended, if that was after the end
 }
 
+// run locks with a context of the worker's own, as that of a request is.
 func (w *worker) run(ctx context.Context, end *ending) {
+	ctx, leave := context.WithCancel(ctx)
+	defer leave()
 	begin := time.Now()
 	for !end.over.Load() || !end.any.Load() && w.failures == 0 {
 		start := time.Now()
