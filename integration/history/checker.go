@@ -35,7 +35,7 @@ const (
 	modePermit = "permit" // mostPermits of them exclude all others
 )
 
-// excludes reports whether two holds of one name may not be live at the same time. Permits are counted by crowds.
+// excludes reports whether two holds of one name must not be live at the same time. Permits are counted by TooMany.
 func (h Hold) excludes(other Hold) bool {
 	return h.Mode != modePermit && (h.Mode != modeRead || other.Mode != modeRead)
 }
@@ -111,15 +111,19 @@ func (b Bounds) Excused(holds []Hold) (n int) {
 }
 
 func overlaps(holds []Hold) []witness.Pair[Hold] {
-	live := slices.DeleteFunc(granted(holds), func(h Hold) bool { return !h.everLive() || h.Mode == modePermit })
+	live := slices.DeleteFunc(granted(holds), func(h Hold) bool {
+		return !h.everLive() || h.Mode == modePermit
+	})
 	return slices.DeleteFunc(witness.Overlaps(live), func(p witness.Pair[Hold]) bool {
 		return p.Earlier.End == p.Later.Start || !p.Earlier.excludes(p.Later)
 	})
 }
 
-// Crowds describes every permit that was live while as many others were as there are.
-func Crowds(holds []Hold) (found []string) {
-	permits := slices.DeleteFunc(slices.Clone(holds), func(h Hold) bool { return !h.everLive() || h.Mode != modePermit })
+// TooMany describes every permit that was live while as many others were as there are.
+func TooMany(holds []Hold) (found []string) {
+	permits := slices.DeleteFunc(slices.Clone(holds), func(h Hold) bool {
+		return !h.everLive() || h.Mode != modePermit
+	})
 	for _, of := range byName(permits) {
 		var live []Hold
 		for _, h := range of {

@@ -59,7 +59,7 @@ func TestReadersAndPermits(t *testing.T) {
 	permit := func(from, to time.Duration) Hold { return as(modePermit, hold(0, from, to)) }
 	for name, c := range map[string]struct {
 		holds                     []Hold
-		overlaps, crowds, falling int
+		overlaps, tooMany, falling int
 	}{
 		"readers of one time":          {holds: []Hold{read(1, 10, 20), read(1, 12, 30)}},
 		"before there was a writer":    {holds: []Hold{read(0, 10, 20), read(0, 12, 30)}},
@@ -69,11 +69,11 @@ func TestReadersAndPermits(t *testing.T) {
 		"the token of the next writer": {holds: []Hold{hold(2, 10, 20), read(3, 30, 40), hold(3, 50, 60)}, falling: 2},
 		"a token of the writer before": {holds: []Hold{hold(2, 10, 20), read(1, 30, 40)}, falling: 1},
 		"as many permits as there are": {holds: []Hold{permit(10, 20), permit(11, 20), permit(20, 30)}},
-		"more permits than there are":  {holds: []Hold{permit(10, 20), permit(11, 20), permit(12, 30)}, crowds: 1},
+		"more permits than there are":  {holds: []Hold{permit(10, 20), permit(11, 20), permit(12, 30)}, tooMany: 1},
 		"more permits, of two names":   {holds: []Hold{permit(10, 20), permit(11, 20), other(permit(12, 30))}},
 	} {
 		require.Len(t, Bounds{}.Overlaps(c.holds), c.overlaps, name)
-		require.Len(t, Crowds(c.holds), c.crowds, name)
+		require.Len(t, TooMany(c.holds), c.tooMany, name)
 		require.Len(t, Bounds{}.Disorder(c.holds), c.falling, name)
 	}
 }

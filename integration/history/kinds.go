@@ -29,8 +29,8 @@ const leasesKey = "{" + permitsName + "}:timeout"
 // mostPermits is the capacity of the semaphore.
 const mostPermits = 2
 
-// kinds says that the clients take locks of the kinds that only one Redis has. Where Redis forgets they do not: a reader that
-// it forgot may overlap writers, and a semaphore that it forgot has no capacity.
+// kinds says that the clients take locks of the kinds that only one Redis has. Where Redis forgets they do not: a
+// reader that it forgot may overlap writers, and a semaphore that it forgot has no capacity.
 func (o orders) kinds() bool {
 	return !o.Forgets && !o.Site.postgres() && !o.Site.etcd() && o.Site != Quorum
 }
@@ -60,7 +60,8 @@ func (w *worker) read(op string, _ locks) {
 	w.enter(context.Background(), op, l, l.Lock, w.span())
 }
 
-// permit takes one of the semaphore's permits, and keeps it for longer than most locks are held, so that others want it.
+// permit takes one of the semaphore's permits, and keeps it for longer than most locks are held, so that others want
+// it.
 func (w *worker) permit(op string, _ locks) {
 	s := semaphore.New(w.client.store.(*rlock.Client), permitsName)
 	take := func(ctx context.Context) (context.Context, func() error, error) { return s.Acquire(ctx, 1) }

@@ -28,7 +28,8 @@ const linearLimit = 5 * time.Minute
 // A hold of which its owner learned when it was over may have been released at any time since it was asked for.
 func (b Bounds) Linearize(holds []Hold) (found Linearized, err error) {
 	for name, of := range byName(holds) {
-		if name == permitsName || slices.ContainsFunc(b.Losses, func(l Loss) bool { return l.Name == "" || l.Name == name }) {
+		lost := func(l Loss) bool { return l.Name == "" || l.Name == name }
+		if name == permitsName || slices.ContainsFunc(b.Losses, lost) {
 			continue
 		}
 		operations := operationsOf(of)

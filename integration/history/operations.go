@@ -44,7 +44,8 @@ var operations = []operation{
 		span := w.client.maxHold() * time.Duration(w.random.IntN(14)) / 10
 		w.enter(context.Background(), op, on.capped, on.capped.Lock, span)
 	}},
-	{name: "keep", weight: 12, do: func(w *worker, op string, on locks) { // now and then without a request, if it was kept
+	{name: "keep", weight: 12, do: func(w *worker, op string, on locks) {
+		// Now and then without a request, if it was kept.
 		for range 1 + w.random.IntN(4) {
 			w.enter(context.Background(), op, on.kept, on.kept.Lock, w.span()/4)
 		}

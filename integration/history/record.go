@@ -189,7 +189,7 @@ func (r *record) judgeLocked(holds []Hold) error {
 	}{
 		{"told by the clients", r.bad},
 		{"overlaps", r.bounds.Overlaps(holds)},
-		{"too many permits", Crowds(holds)},
+		{"too many permits", TooMany(holds)},
 		{"tokens out of order", r.bounds.Disorder(holds)},
 		{"losses told too late", late},
 	} {

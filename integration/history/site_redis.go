@@ -151,8 +151,8 @@ func dialFrom(number int) dialer {
 	return dialer.DialContext
 }
 
-// held implements [ground]: only tokens are left if nothing is, and the semaphore with leases that have ended. Those are
-// in its set until somebody needs their permits.
+// held implements [ground]: only tokens are left if nothing is, and the semaphore with leases that have ended. Those
+// are in its set until a caller needs their permits.
 func (g *redisGround) held() (left []string, err error) {
 	for i, s := range g.servers {
 		left = append(left, Leftovers(s.Keys(g.t), func(key string) bool {

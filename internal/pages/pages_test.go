@@ -19,6 +19,11 @@ func TestShow(t *testing.T) {
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)
 	require.Equal(t, "before\n<!-- a -->\nnewer\n<!-- /a -->\nafter\n", string(text))
+	part, err := pages.Shown(page, "a")
+	require.NoError(t, err)
+	require.Equal(t, "newer\n", part)
+	_, err = pages.Shown(page, "b")
+	require.Error(t, err)
 	require.ErrorContains(t, pages.Show(page, "b", "new\n"), `needs the lines "<!-- b -->"`)
 	require.Error(t, pages.Show(page+"none", "a", "new\n"))
 }

@@ -63,7 +63,7 @@ func TestAScriptTellsWhereAServerIs(t *testing.T) {
 // A page keeps the rows that were not run again, in the order of the subjects, and all else that it says.
 func TestATableIsReadAsItWasWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "page.md")
-	page := "# Page\n\n" + begin + end + "\nMore.\n"
+	page := "# Page\n\n<!-- servers -->\n<!-- /servers -->\n\nMore.\n"
 	require.NoError(t, os.WriteFile(path, []byte(page), 0o600))
 	of := []subject{{name: "a", suites: "all"}, {name: "b", suites: "some"}, {name: "c", suites: "none"}}
 
@@ -86,19 +86,19 @@ func TestATableIsReadAsItWasWritten(t *testing.T) {
 	require.NoError(t, write(path, kept.inOrder(of)))
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.Equal(t, "# Page\n\n"+begin+"\n"+header+
+	require.Equal(t, "# Page\n\n<!-- servers -->\n\n"+header+
 		"| a | not run: it / is away | all | | | | | |\n"+
 		"| b | b 1.2 | some | 7 | 1 | 2 | 2026-01-02 | abcdef0 |\n"+
-		"| c | not run: not yet | none | | | | | |\n\n"+end+"\nMore.\n", string(text))
+		"| c | not run: not yet | none | | | | | |\n\n<!-- /servers -->\n\nMore.\n", string(text))
 }
 
 func TestAPageWithoutATableIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "page.md")
 	require.NoError(t, os.WriteFile(path, []byte("# Page\n"), 0o600))
 	_, err := read(path)
-	require.ErrorContains(t, err, "servers: made by")
+	require.ErrorContains(t, err, "<!-- servers -->")
 	for _, bad := range []string{"| a | b |\n", "| a | 1 | all | many | 0 | 0 | today | abc |\n"} {
-		require.NoError(t, os.WriteFile(path, []byte(begin+"\n"+header+bad+end), 0o600))
+		require.NoError(t, os.WriteFile(path, []byte("<!-- servers -->\n"+header+bad+"<!-- /servers -->"), 0o600))
 		_, err := read(path)
 		require.ErrorContains(t, err, strings.TrimSpace(bad))
 	}

@@ -2,10 +2,10 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 
+	"github.com/holdfast-go/holdfast/internal/pages"
 	"github.com/holdfast-go/holdfast/scripts/internal/tally"
 )
 
@@ -87,31 +87,14 @@ func (t table) inOrder(of []subject) (rows []row) {
 	return rows
 }
 
-// The table stands between these lines of a page.
-const (
-	begin = "<!-- servers: made by make servers -->\n"
-	end   = "<!-- /servers -->\n"
-)
-
-// split cuts a page at the table.
-func split(page string) (before, inside, after string, err error) {
-	before, rest, opened := strings.Cut(page, begin)
-	inside, after, closed := strings.Cut(rest, end)
-	if !opened || !closed {
-		return "", "", "", fmt.Errorf("the page has no %q, followed by %q", begin, end)
-	}
-	return before, inside, after, nil
-}
+// mark is that of the table in a page.
+const mark = "servers"
 
 // read returns the table of a page.
 func read(path string) (table, error) {
-	text, err := os.ReadFile(path)
+	inside, err := pages.Shown(path, mark)
 	if err != nil {
 		return nil, err
-	}
-	_, inside, _, err := split(string(text))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	t := table{}
 	for line := range strings.Lines(strings.TrimPrefix(strings.TrimLeft(inside, "\n"), header)) {
@@ -129,19 +112,9 @@ func read(path string) (table, error) {
 
 // write puts the table into a page.
 func write(path string, rows []row) error {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	before, _, after, err := split(string(text))
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	var page strings.Builder
-	page.WriteString(before + begin + "\n" + header)
+	text := "\n" + header
 	for _, r := range rows {
-		fmt.Fprintln(&page, r)
+		text += fmt.Sprintln(r)
 	}
-	page.WriteString("\n" + end + after)
-	return os.WriteFile(path, []byte(page.String()), 0o644)
+	return pages.Show(path, mark, text+"\n")
 }

@@ -47,9 +47,10 @@ func commit() string {
 	return strings.TrimSpace(string(out))
 }
 
-const head = `| servers | acquisitions | faults, kinds | overlaps | of them after a loss that the holder was told of | tokens out of order | judged by Porcupine | longest wait after heal | holds, goroutines left | heap of a client | took |
-|---|---|---|---|---|---|---|---|---|---|---|
-`
+const head = "| servers | acquisitions | faults, kinds | overlaps | of them after a loss that the holder was told of " +
+	"| tokens out of order | judged by Porcupine | longest wait after heal | holds, goroutines left " +
+	"| heap of a client | took |\n" +
+	"|---|---|---|---|---|---|---|---|---|---|---|\n"
 
 // text is the table, with the command that made it. The last row is the sum: of figures that do not add up it has the
 // greatest.
