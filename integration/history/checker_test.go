@@ -58,7 +58,7 @@ func TestReadersAndPermits(t *testing.T) {
 	read := func(fence int64, from, to time.Duration) Hold { return as(modeRead, hold(fence, from, to)) }
 	permit := func(from, to time.Duration) Hold { return as(modePermit, hold(0, from, to)) }
 	for name, c := range map[string]struct {
-		holds                     []Hold
+		holds                      []Hold
 		overlaps, tooMany, falling int
 	}{
 		"readers of one time":          {holds: []Hold{read(1, 10, 20), read(1, 12, 30)}},

@@ -274,11 +274,11 @@ func init() {
 			in: etcdstore, by: "^TestABaseThatIsNone$",
 		}, {
 			name: "etcd: the note of a turn that is over replaces that of the next",
-			file: etcdstore + "/lock.go", old: "if known.Fence > n.Fence {", new: "if known.Fence > n.Fence+10 {",
+			file: etcdstore + "/note.go", old: "if known.Fence > n.Fence {", new: "if known.Fence > n.Fence+10 {",
 			in: etcdstore, by: "^TestNotes$",
 		}, {
 			name: "etcd: a note takes its key from the lease",
-			file: etcdstore + "/lock.go", old: ", clientv3.WithIgnoreLease())}", new: ")}",
+			file: etcdstore + "/note.go", old: ", clientv3.WithIgnoreLease())}", new: ")}",
 			in: etcdstore, by: "^TestNotes$",
 		}, {
 			name: "etcd: the servers' versions are not looked at",

@@ -1,5 +1,5 @@
-// Package pages brings the parts of pages up to date that commands and tests write: what was measured, and found. A part
-// stands between the lines <!-- mark --> and <!-- /mark -->.
+// Package pages brings the parts of pages up to date that commands and tests write: what was measured, and found. A
+// part stands between the lines <!-- mark --> and <!-- /mark -->.
 package pages
 
 import (

@@ -1,11 +1,11 @@
-// Command servers runs the tests that depend on a server, a client library or a platform on those that can be had, and
-// keeps what they said in a table:
+// Command servers runs the tests that depend on a server, a client library or a platform on those that are available,
+// and keeps what they said in a table:
 //
 //	go run ./scripts/servers [-page docs/servers.md] [-only REGEXP] [-list]
 //
 // A row is a subject: a server, a version of go-redis, a release of Go, or a platform. It says what the subject says of
 // its own version, how many tests passed, when, and at which commit. -only selects rows; all others stay as they are.
-// What cannot be had is "not run", with the reason; a row that was measured before, elsewhere, stays.
+// What is not available is "not run", with the reason; a row that was measured before, elsewhere, stays.
 //
 // Where a server comes from:
 //
@@ -75,8 +75,8 @@ func run(page, only string, list bool) error {
 	return errors.Join(failed...)
 }
 
-// row runs the subject. The error says that a test failed, or that they could not be counted; that something cannot be
-// had is none.
+// row runs the subject. The error says that a test failed, or that they could not be counted; that something is not
+// available is none.
 func (s subject) row() (row, error) {
 	r := row{name: s.name, suites: s.suites}
 	found, err := s.find()

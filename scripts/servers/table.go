@@ -63,7 +63,7 @@ func parse(line string) (row, error) {
 // A table is the rows by their names.
 type table map[string]row
 
-// put adds a row. What was measured before is not replaced by the word that it cannot be had here.
+// put adds a row. What was measured before is not replaced by the word that it is not available here.
 func (t table) put(r row) {
 	if old, found := t[r.name]; found && old.reason == "" && r.reason != "" {
 		return

@@ -88,7 +88,7 @@ func (g *globals) open() (redis.UniversalClient, error) {
 		return redis.NewFailoverClient(&redis.FailoverOptions{
 			SentinelAddrs: g.sentinel, MasterName: g.master, DB: one.DB,
 			ReadTimeout: time.Second, // a Sentinel that hangs is left after twice this time
-			Username: one.Username, Password: one.Password, TLSConfig: g.tls.forHosts(one.TLSConfig),
+			Username:    one.Username, Password: one.Password, TLSConfig: g.tls.forHosts(one.TLSConfig),
 		}), nil
 	}
 	return redis.NewClient(one), nil
