@@ -85,8 +85,8 @@
 // down. Example: MaxPoll is 1 s, and other clients ask every second. A client that has not asked for 4 s is dead. If
 // the server was stopped for a minute of them, that minute counts as 1 s, and the client is alive.
 //
-// Two things are signs of death before that: an invitation that was not answered, and a lease that ran out. Whoever
-// asks next passes over that client, so the death of a process costs the others its lease and a poll, and not an
+// Two things are signs of death before that: an invitation that was not answered, and a lease that ran out. A waiter
+// that asks next passes over that client, so the death of a process costs the others its lease and a poll, and not an
 // invitation to another of its waiters.
 //
 // A client that was taken for dead learns of it with its next question or registration, and registers its waiters again

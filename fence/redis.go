@@ -25,11 +25,11 @@ const defaultTTL = 7 * 24 * time.Hour
 func NewRedis(client Client, keep time.Duration) (*Redis, error) {
 	switch {
 	case client == nil:
-		return nil, errors.New("fence: the client must not be nil")
+		return nil, errors.New("holdfast: the client must not be nil")
 	case keep == 0:
 		keep = defaultTTL
 	case keep < time.Second:
-		return nil, errors.New("fence: a token must be kept for a second at least")
+		return nil, errors.New("holdfast: a token must be kept for a second at least")
 	}
 	return &Redis{client: client, ttl: keep}, nil
 }

@@ -29,7 +29,7 @@ var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0
 // NewSQL returns a guard that keeps its tokens in a table, which may be named with its schema.
 func NewSQL(dialect Dialect, table string) (*SQL, error) {
 	if !identifier.MatchString(table) {
-		return nil, fmt.Errorf("fence: %q is no name of a table", table)
+		return nil, fmt.Errorf("holdfast: %q is no name of a table", table)
 	}
 	g := &SQL{dialect: dialect}
 	text := "VARCHAR(255)"
@@ -49,7 +49,7 @@ func NewSQL(dialect Dialect, table string) (*SQL, error) {
 			"ON DUPLICATE KEY UPDATE token = GREATEST(token, VALUES(token))"
 		g.newer = "SELECT token FROM " + table + " WHERE name = ? FOR UPDATE"
 	default:
-		return nil, fmt.Errorf("fence: there is no dialect %d", dialect)
+		return nil, fmt.Errorf("holdfast: there is no dialect %d", dialect)
 	}
 	g.schema = "CREATE TABLE IF NOT EXISTS " + table + " (name " + text +
 		" NOT NULL PRIMARY KEY, token BIGINT NOT NULL)"
@@ -68,12 +68,12 @@ func (g *SQL) Check(ctx context.Context, tx *sql.Tx, name string, token int64) e
 	}
 	done, err := tx.ExecContext(ctx, g.raise, name, token)
 	if err != nil {
-		return fmt.Errorf("fence: %w", err)
+		return fmt.Errorf("holdfast: fence: %w", err)
 	}
 	if g.dialect != MySQL { // which counts differently, by a setting of the driver
 		n, err := done.RowsAffected()
 		if err != nil {
-			return fmt.Errorf("fence: %w", err)
+			return fmt.Errorf("holdfast: fence: %w", err)
 		}
 		if n > 0 {
 			return nil
@@ -81,7 +81,7 @@ func (g *SQL) Check(ctx context.Context, tx *sql.Tx, name string, token int64) e
 	}
 	var newest int64
 	if err := tx.QueryRowContext(ctx, g.newer, name).Scan(&newest); err != nil {
-		return fmt.Errorf("fence: %w", err)
+		return fmt.Errorf("holdfast: fence: %w", err)
 	}
 	if newest > token {
 		return &StaleError{Name: name, Token: token, Newest: newest}
@@ -104,11 +104,11 @@ func (g *SQL) Tx(
 	}
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
-		return fmt.Errorf("fence: %w", err)
+		return fmt.Errorf("holdfast: fence: %w", err)
 	}
 	defer func() {
 		if back := tx.Rollback(); back != nil && !errors.Is(back, sql.ErrTxDone) {
-			err = errors.Join(err, fmt.Errorf("fence: %w", back))
+			err = errors.Join(err, fmt.Errorf("holdfast: fence: %w", back))
 		}
 	}()
 	if err := g.Check(ctx, tx, name, token); err != nil {
@@ -118,7 +118,7 @@ func (g *SQL) Tx(
 		return err
 	}
 	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("fence: %w", err)
+		return fmt.Errorf("holdfast: fence: %w", err)
 	}
 	return nil
 }

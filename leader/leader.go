@@ -13,7 +13,7 @@ import (
 )
 
 // ErrNoLeader means that nobody leads, or that the leader has not said so yet.
-var ErrNoLeader = errors.New("leader: nobody leads")
+var ErrNoLeader = errors.New("holdfast: nobody leads")
 
 // Election is one candidate's handle on an election. It holds nothing: the context that Campaign returns does. All
 // methods are safe for concurrent use.

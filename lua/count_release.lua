@@ -1,4 +1,4 @@
--- Adds permits, whoever took them, or takes some away, though others may have them.
+-- Adds permits, by whichever caller they were taken, or takes some away, though others may have them.
 --
 -- KEYS[1]  permits
 -- KEYS[2]  requests: sorted set, request -> server time (ms) until which it is remembered; one

@@ -23,8 +23,8 @@
 --
 -- A ticket is the server's time in us, or the last one's successor if that is greater. Who
 -- has a place keeps it, so a second copy of this changes nothing.
--- From each registration on the client lives: whoever releases before one of its waiters has
--- asked for the lock must not take them for dead. The sender cannot know whether it lives
+-- From each registration on the client lives: a holder that releases before one of its waiters
+-- has asked for the lock must not take them for dead. The sender cannot know whether it lives
 -- already: the last of those that have places may be served, and the queue be gone,
 -- before this is read. So it always sets the client's life, and says what it found: the
 -- sender then registers again every waiter that has a place as far as it knows.

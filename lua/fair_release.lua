@@ -57,7 +57,7 @@ for i = 2, #standing do
   end
 end
 
--- Tells those who do not know of the queue. In Java's, whoever is past its time is not
+-- Tells those who do not know of the queue. In Java's, a waiter that is past its time is not
 -- served any more, and the next one not told by them.
 local function tell()
   local receivers = redis.pcall(publish, ARGV[2], '0')

@@ -15,7 +15,7 @@
 --   lone, ends   who had the lock, and till when, when waiters found it held by somebody who
 --                was not invited; it counts while nobody is noted as granted (fair_acquire)
 -- Whether a client still lives is judged by a clock that goes on by step at most from one
--- call to the next. Whoever waits calls more often than that, so in general it keeps pace
+-- call to the next. A waiter calls more often than that, so in general it keeps pace
 -- with the server's. But while the server stands still, or when its time is set, it does
 -- not run away, and nobody's life ends at once with everybody else's. It never goes back.
 local ms = math.floor(now / 1000)

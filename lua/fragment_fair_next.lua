@@ -14,8 +14,8 @@
 -- Nobody who comes later gets a ticket below one that stands, so what this says stays
 -- true, but for those that come back.
 -- A client that is alone asks often, with many waiters in the queue. So the state says in
--- the field mine if all of them are one client's. Whoever else comes takes that back, to
--- whatever place.
+-- the field mine if all of them are one client's. Another client's waiter takes that back,
+-- at whatever place it comes.
 local function own()
   if clock - (tonumber(known[6] or '') or -math.huge) < life then
     return 0

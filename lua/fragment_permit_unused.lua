@@ -4,7 +4,7 @@
 -- Out:  nothing
 -- Calls: ZRANGE, PEXPIRE.
 --
--- Not before the last lease in the set ends, whoever's it is. Both commands go through pcall, since they can be
+-- Not before the last lease in the set ends, of any holder. Both commands go through pcall, since they can be
 -- forbidden to this user when permits have been taken already. Where the last lease is not known, the expiry stays.
 if unused > 0 then
   local last = redis.pcall('ZRANGE', leases, -1, -1, 'WITHSCORES')

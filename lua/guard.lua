@@ -11,7 +11,7 @@
 -- Publishes nothing.
 --
 -- The comparison and the command are one step, so nothing can come between them. A command that fails has raised the
--- token, which is right: whoever has it holds the lock.
+-- token, which is right: the caller that has it holds the lock.
 local token, text = KEYS[2], ARGV[1]
 local newest = redis.call('GET', token)
 if newest and tonumber(newest) > tonumber(text) then

@@ -18,11 +18,11 @@ import (
 var (
 	// ErrRestarted means that the server was started too recently: it may have forgotten locks that it granted
 	// before.
-	ErrRestarted = errors.New("redlock: the server was restarted and has no vote until RestartGuard has passed")
+	ErrRestarted = errors.New("the server was restarted and has no vote until RestartGuard has passed")
 
 	// ErrNotIndependent means that the server is not an independent primary: it is a replica, a member of a cluster,
 	// a Sentinel, or the same server as another node.
-	ErrNotIndependent = errors.New("redlock: the server is not an independent primary")
+	ErrNotIndependent = errors.New("the server is not an independent primary")
 )
 
 // NodeError is the error of one node.

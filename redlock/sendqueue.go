@@ -21,8 +21,8 @@ const (
 
 // command is one script for one node.
 //
-// Exactly one goroutine has a command at a time: while queued is true the send queue has it, and whoever sets
-// queued to false under sendQueue.mu takes it over. That is take, which sends it; giveUp, which reports it as
+// Exactly one goroutine has a command at a time: while queued is true the send queue has it, and the goroutine that
+// sets queued to false under sendQueue.mu takes it over. That is take, which sends it; giveUp, which reports it as
 // unsent; or cancel, after which nobody calls onAnswer. So cancel never takes back what take has already taken.
 type command struct {
 	at      *sendQueue

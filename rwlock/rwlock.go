@@ -14,13 +14,14 @@ import (
 // ErrUpgrade means that the write lock was asked for by a context that carries a read hold of the same
 // lock, and no write hold. Two readers that wait for each other to leave would wait for ever, so neither
 // waits: release the read hold first, or take the write lock from the beginning.
-var ErrUpgrade = errors.New("rwlock: the caller holds the read side; unlock it before locking the write side")
+var ErrUpgrade = errors.New("holdfast: the caller holds the read side; unlock it before locking the write side")
 
 // upgradeError is ErrUpgrade with the name of the lock.
 type upgradeError struct{ name string }
 
 func (e *upgradeError) Error() string {
-	return fmt.Sprintf("rwlock: the caller holds the read side of %q; unlock it before locking the write side", e.name)
+	return fmt.Sprintf("holdfast: the caller holds the read side of %q; unlock it before locking the write side",
+		e.name)
 }
 
 func (*upgradeError) Unwrap() error { return ErrUpgrade }

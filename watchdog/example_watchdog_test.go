@@ -54,6 +54,6 @@ func ExampleWatchdog() {
 	fmt.Println("gone:", errors.Is(err, watchdog.ErrGone), "stopped:", dog.Stop(hold))
 	// Output:
 	// renewed twice, valid: true
-	// order:1001 is lost: watchdog: the lease is gone
+	// order:1001 is lost: the lease is gone
 	// gone: true stopped: false
 }

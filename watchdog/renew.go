@@ -7,11 +7,11 @@ import (
 
 // ErrGone says that the store no longer knows a hold: it is lost, however much
 // validity was left.
-var ErrGone = errors.New("watchdog: the lease is gone")
+var ErrGone = errors.New("the lease is gone")
 
 var (
-	errNoAnswer = errors.New("watchdog: the renewal was not answered")
-	errTooLate  = errors.New("watchdog: renewed, but the answer came too late")
+	errNoAnswer = errors.New("the renewal was not answered")
+	errTooLate  = errors.New("renewed, but the answer came too late")
 )
 
 // Result is the outcome of a renewal for one lease.

@@ -50,7 +50,7 @@ func (s *Storage) Lock(ctx context.Context, name string) error {
 		handle := s.open(name)
 		held, unlock, err := handle.Lock(lock.WithoutHolds(ctx))
 		if err != nil {
-			return fmt.Errorf("certmagiclock: %w", err)
+			return err
 		}
 		lost := s.keep(name, &hold{lock: handle, held: held, unlock: unlock, ended: make(chan struct{})})
 		if lost == nil {
@@ -58,12 +58,12 @@ func (s *Storage) Lock(ctx context.Context, name string) error {
 		}
 		// Other processes need not wait for the Unlock that this one waits for.
 		if err := unlock(); err != nil {
-			return fmt.Errorf("certmagiclock: %w", err)
+			return err
 		}
 		select {
 		case <-lost.ended:
 		case <-ctx.Done():
-			return fmt.Errorf("certmagiclock: %w: a lost hold of %q is not unlocked yet in this process: %w",
+			return fmt.Errorf("%w: a lost hold of %q is not unlocked yet in this process: %w",
 				lock.ErrBusy, name, context.Cause(ctx))
 		}
 	}
@@ -77,15 +77,12 @@ func (s *Storage) TryLock(ctx context.Context, name string) (bool, error) {
 	case errors.Is(err, lock.ErrBusy):
 		return false, nil
 	case err != nil:
-		return false, fmt.Errorf("certmagiclock: %w", err)
+		return false, err
 	}
 	if s.keep(name, &hold{lock: handle, held: held, unlock: unlock, ended: make(chan struct{})}) == nil {
 		return true, nil
 	}
-	if err := unlock(); err != nil {
-		return false, fmt.Errorf("certmagiclock: %w", err)
-	}
-	return false, nil
+	return false, unlock()
 }
 
 // keep lists h as the hold of its name. If this process has another one, which can only be lost, because h excludes
@@ -115,10 +112,7 @@ func (s *Storage) Unlock(_ context.Context, name string) error {
 
 	// A waiter that is woken before the release waits for it in the queue of its client.
 	close(h.ended)
-	if err := unlock(); err != nil {
-		return fmt.Errorf("certmagiclock: %w", err)
-	}
-	return nil
+	return unlock()
 }
 
 // RenewLockLease says whether the lock of name is still held; the lease, which it does not need, is renewed anyway.
@@ -132,7 +126,7 @@ func (s *Storage) RenewLockLease(ctx context.Context, name string, _ time.Durati
 	}
 	held, unlock, err := h.lock.TryLock(lock.WithoutHolds(ctx))
 	if err != nil {
-		return fmt.Errorf("certmagiclock: %w", err)
+		return err
 	}
 	lost, ok := s.replace(name, h, held, unlock)
 	if !ok {
@@ -159,7 +153,7 @@ func (s *Storage) check(name string) (again *hold, err error) {
 		return h, nil
 	}
 	h.reported = true
-	return nil, fmt.Errorf("certmagiclock: %w", err)
+	return nil, err
 }
 
 // replace makes what TryLock got the hold of name, and returns the unlock of the hold before. It reports false if
@@ -178,5 +172,5 @@ func (s *Storage) replace(
 }
 
 func notHeld(name string) error {
-	return fmt.Errorf("certmagiclock: no hold of %q in this process: %w", name, lock.ErrNotHeld)
+	return fmt.Errorf("%w: this process has no hold of %q", lock.ErrNotHeld, name)
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // ErrNotLeader means that another scheduler leads, or nobody does yet.
-var ErrNotLeader = errors.New("gocronlock: this scheduler does not lead")
+var ErrNotLeader = errors.New("holdfast: this scheduler does not lead")
 
 // Elector is what gocron.WithDistributedElector takes: of all schedulers, the one that leads runs all jobs. All methods
 // are safe for concurrent use.

@@ -2,7 +2,6 @@ package gocronlock
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/go-co-op/gocron/v2"
@@ -32,7 +31,7 @@ func New(client *rlock.Client, prefix string, atLeast time.Duration, opts ...rlo
 func (l *Locker) Lock(ctx context.Context, key string) (gocron.Lock, error) {
 	held, unlock, err := rlock.New(l.client, l.prefix+key, l.opts...).TryLock(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("gocronlock: %w", err)
+		return nil, err
 	}
 	return &Lock{held, unlock}, nil
 }
@@ -50,8 +49,5 @@ func (l *Lock) Context() context.Context { return l.held }
 // hold was lost before, and a *rlock.ReleaseError if the job ran under the lock and Redis has not confirmed the
 // release. gocron drops both. The client logs the loss, and tells its Observer of either.
 func (l *Lock) Unlock(context.Context) error {
-	if err := l.unlock(); err != nil {
-		return fmt.Errorf("gocronlock: %w", err)
-	}
-	return nil
+	return l.unlock()
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 
 	gooses "github.com/pressly/goose/v3/lock"
 
@@ -28,14 +27,14 @@ func New(l lock.Locker) *Locker { return &Locker{lock: l, unlock: make(chan func
 func (l *Locker) Lock(ctx context.Context, _ *sql.DB) error {
 	held, unlock, err := l.lock.Lock(ctx)
 	if err != nil {
-		return fmt.Errorf("gooselock: %w", err)
+		return err
 	}
 	select {
 	case l.unlock <- unlock:
 		return nil
 	case <-held.Done():
 		// Another provider has lost the lock and still migrates; meanwhile ctx has ended, or the lock was lost again.
-		return fmt.Errorf("gooselock: %w", errors.Join(context.Cause(held), unlock()))
+		return errors.Join(context.Cause(held), unlock())
 	}
 }
 
@@ -45,11 +44,8 @@ func (l *Locker) Lock(ctx context.Context, _ *sql.DB) error {
 func (l *Locker) Unlock(context.Context, *sql.DB) error {
 	select {
 	case unlock := <-l.unlock:
-		if err := unlock(); err != nil {
-			return fmt.Errorf("gooselock: %w", err)
-		}
-		return nil
+		return unlock()
 	default:
-		return fmt.Errorf("gooselock: %w", lock.ErrNotHeld)
+		return lock.ErrNotHeld
 	}
 }

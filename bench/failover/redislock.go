@@ -17,7 +17,7 @@ const poll = 100 * time.Millisecond
 
 var errLost = errors.New("the lock was lost")
 
-// peers is bsm/redislock, with the loop around Refresh that whoever holds for longer has to write: every third
+// peers is bsm/redislock, with the loop around Refresh that a holder for longer has to write: every third
 // of a lease, again after an error that may pass, and with an end when Redis says that the lock is gone or the
 // lease must be over.
 var peers = failover.Library{Name: "bsm/redislock", Open: func(

@@ -18,7 +18,7 @@ type biller struct {
 	bank  *bank
 }
 
-// bill bills an account once, whoever else wants to.
+// bill bills an account once, whatever other process wants to.
 func (b *biller) bill(ctx context.Context, account string) error {
 	l := b.locks.Lock("bill:" + account)
 	return l.Do(ctx, func(ctx context.Context) error {

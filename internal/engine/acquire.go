@@ -40,7 +40,7 @@ func (b *backoff) next(most time.Duration) time.Duration {
 // stood, and then its message is received; or in between. For those in between, the confirmation of the subscription
 // counts as a message: the waiter asks once more. Only then does it wait. Messages that come while an attempt is under
 // way stay in the ticket, and awaitWakeup finds them. What can still be lost is a message itself, when a connection
-// breaks: the ticket is ready then too (whoever listens may have missed something), and if even that fails, the
+// breaks: the ticket is ready then too (a listener may have missed something), and if even that fails, the
 // lease of the holder and the poll interval bound the wait.
 //
 // For example, B waits for what A holds:

@@ -97,8 +97,8 @@ func (w *waiter) noteLapse(reply store.AcquireReply) {
 // first at 10.0 s, so the hold is valid until 12.958 s and not 13.858 s. If the process stood still in between so that
 // this instant has passed, the hold is of no use: it is given up, and the waiter asks under a new id. It comes in again
 // like one whose hold was over before it was attached, with no ticket: the grant took its place out of the store's
-// queue. Whoever names a ticket and finds that queue empty says that the store has lost it, and so has to wait for
-// others to come back.
+// queue. A waiter that names a ticket and finds that queue empty says that the store has lost it, and so has to wait
+// for others to come back.
 //
 // A grant is listed before anybody is told of it. Close looks for grants after it has closed the sender; so either
 // Close finds this one, or the sender is found closed here and the grant is given to the ledger.

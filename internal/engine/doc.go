@@ -98,7 +98,7 @@
 //     transfer.go). So its end cannot be missed, and comes once. What begins nothing, as a re-entry or an argument that
 //     is refused, is told of neither way.
 //   - A hold is told of by the call that got it, before anybody else sees a level of it. Its [hold.Owner] is what all
-//     levels of the call lead to, and the only place where its end is decided: whoever reports it first, tells.
+//     levels of the call lead to, and the only place where its end is decided: what reports it first, tells.
 //   - Package hold says whose hold has ended, under its mutex, since it alone knows whether another level of the same
 //     call lives on. It may name an owner twice, to an unlock and to a loss at the same moment, and never not at all.
 //   - What ends a hold from within the call of its owner tells there, with the error that the caller gets: an unlock,

@@ -186,7 +186,7 @@ func (e *Engine) Break(ctx context.Context, p store.Protocol) error {
 	}
 }
 
-// BreakOne takes one hold from whoever has it. It is told NotHeld if there is no such hold, unless an earlier
+// BreakOne takes one hold from its holder. It is told NotHeld if there is no such hold, unless an earlier
 // sending of this very call may have been what ended it.
 func (e *Engine) BreakOne(ctx context.Context, p store.Protocol, id string) error {
 	if ctx.Err() != nil {

@@ -134,7 +134,7 @@ func (r Request) limited(ctx context.Context) (context.Context, context.CancelFu
 
 // known settles what begins nothing, and what observers are not told of: a lock that ctx carries, and a side of it that
 // must not be asked for inside another. If ctx carries another side of the lock, under which the request passes the
-// queue, that one is returned. A context that is over is left to the call: whoever counts those that failed counts it.
+// queue, that one is returned. A context that is over is left to the call: what counts those that failed counts it.
 //
 // A context carries holds from the innermost outwards. The same side of the same lock is entered again; another side is
 // looked at by the primitive's own rule (underOther); a hold of another client, or of another lock, does not matter.

@@ -44,8 +44,8 @@ func (e *Engine) Note(ctx context.Context, p store.Protocol, text string, take b
 	return nil
 }
 
-// Noted reads what the holder says of itself, whoever it is. It needs no hold: those who want to know who leads do not
-// lead. Between two holds nothing counts, and the note is empty.
+// Noted reads what the holder says of itself, in whichever process it is. It needs no hold: those who want to know who
+// leads do not lead. Between two holds nothing counts, and the note is empty.
 func (e *Engine) Noted(ctx context.Context, p store.Protocol) (store.Note, error) {
 	if !e.sender.Begin() {
 		return store.Note{}, e.refuse(p)

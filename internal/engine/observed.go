@@ -29,9 +29,9 @@ type Observed struct {
 	since  time.Duration
 }
 
-// tenure is the hold of a call that the observer was told of. Whoever ends it reports that, or one of those who do
-// so at the same time (see hold.Owner). It lives for as long as a level leads to it; nothing else refers to it, so an
-// observer that is never told of an end would leave nothing behind either.
+// tenure is the hold of a call that the observer was told of. The goroutine that ends it reports that, or one of those
+// who do so at the same time (see hold.Owner). It lives for as long as a level leads to it; nothing else refers to it,
+// so an observer that is never told of an end would leave nothing behind either.
 type tenure struct {
 	hold.Owner
 	events *events
@@ -127,8 +127,8 @@ func (n *events) derived(
 // be called where that is not known. No mutex may be held.
 func Ended(o *hold.Owner, err error) { last(o).ended(err) }
 
-// ended tells that holds are over which end by themselves: whoever finds that out waits for nobody. What they lasted is
-// measured here, and not when the stream comes to them.
+// ended tells that holds are over which end by themselves: the goroutine that finds that out waits for nobody. What
+// they lasted is measured here, and not when the stream comes to them.
 func (n *events) ended(owners []*hold.Owner, err error) {
 	for _, o := range owners {
 		if t := last(o); t != nil {
@@ -138,8 +138,8 @@ func (n *events) ended(owners []*hold.Owner, err error) {
 	}
 }
 
-// last is the hold of an owner, for the one who reports its end; nil if somebody else does, or nobody is told. Whoever
-// gets it must tell.
+// last is the hold of an owner, for the one who reports its end; nil if another one does, or nobody is told. The caller
+// that gets it must tell.
 func last(o *hold.Owner) *tenure {
 	if !o.ReportsEnd() {
 		return nil

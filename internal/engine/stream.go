@@ -8,8 +8,8 @@ import (
 // maxWaiting bounds the events of a stream that wait to be told, but for those that must be.
 const maxWaiting = 4096
 
-// stream tells events one after another, in a goroutine that lives for as long as there are any. Whoever
-// posts one does not wait.
+// stream tells events one after another, in a goroutine that lives for as long as there are any. A post
+// does not wait.
 //
 // A goroutine is started by the post that finds none, and ends when it finds nothing to tell; both are decided
 // under the mutex. So an event that is posted while the goroutine is about to end is either seen by it or starts

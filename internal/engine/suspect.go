@@ -8,7 +8,7 @@ const messageLag = 20 * time.Millisecond
 
 // heard is told of a message on the channel of a key.
 //
-// Whoever holds exclusively hears of no release: nobody else has anything to release, and this process publishes
+// An exclusive holder hears of no release: nobody else has anything to release, and this process publishes
 // its own when it has ceased to hold. A message that comes all the same says that somebody else held the lock, or
 // broke it. It costs little to be sure: the hold is renewed at once, which tells its owner if it is gone, and it is
 // not passed on to others of this process before the store was asked. It is not proof: anybody may publish.

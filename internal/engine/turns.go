@@ -23,7 +23,7 @@ func (e *Engine) leavePlaces(g *Grant) {
 }
 
 // longTurn is for how long a turn goes on before the places of those that had theirs are taken away during it: until
-// then, whoever looks at the store's queue takes them for waiters. It is the last turn of its run by then.
+// then, a client that looks at the store's queue takes them for waiters. It is the last turn of its run by then.
 const longTurn = 50 * time.Millisecond
 
 // turns looks after the turns of one grant, from the first that passes by a place in the store's queue on. It is made

@@ -168,7 +168,7 @@ func Tie(levels []*hold.Level, with *hold.Tied) {
 func EngineOf(l *hold.Level) *Engine { return grantOf(l.Hold()).engine() }
 
 // Detach runs fn beside its caller, which may be the wheel's goroutine: fn may wait. While this engine closes, it
-// is not joined here: what fn releases may be another client's. Whoever unlocks what was tied waits for it.
+// is not joined here: what fn releases may be another client's. The unlock of what was tied waits for it.
 func (e *Engine) Detach(fn func()) {
 	if !e.sender.Spawn(fn) {
 		go fn()

@@ -171,7 +171,7 @@ func (l *Level) openLocked(ctx context.Context) {
 	l.state = open
 }
 
-// End ends the level's context. It does not take the level out of its hold. It may be called twice, by whoever ends the
+// End ends the level's context. It does not take the level out of its hold. It may be called twice, by what ends the
 // hold and by the unlock: the first cause stays. No mutex is held, for what the application derived from the context
 // ends here too, and may take any time.
 func (l *Level) End(cause error) {

@@ -9,7 +9,7 @@ import (
 // more. Most calls have no owner, because nobody wants to know.
 //
 // All levels of a call lead to its owner. Package hold says of whom a hold has ended, and may name an owner twice: a
-// hold can be lost while its last level is on the way out. So whoever tells asks ReportsEnd first.
+// hold can be lost while its last level is on the way out. So the goroutine that tells asks ReportsEnd first.
 type Owner struct {
 	// Of is what the owner is a part of. Constant.
 	Of any

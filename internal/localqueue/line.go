@@ -14,7 +14,7 @@ type line struct {
 //
 // Turns of those that stand in a queue which the store keeps. A hold may pass to the first here only where that is
 // the store's next as well: it was registered, nobody else's waiters stand before its ticket, and nothing that was sent
-// under its id can come late and give it a place again. For the same reason whoever is the first asks only now and
+// under its id can come late and give it a place again. For the same reason the first waiter asks only now and
 // then while a hold of its own process is in its way, and waits in between like everybody.
 func (q *Queue) Stands(next int64, asked time.Duration) {
 	if asked >= q.stood {

@@ -9,11 +9,11 @@ import "time"
 // Every portion has a run of its own: when others of its key were taken from the store says nothing about how long this
 // one was kept from other processes.
 type Portion struct {
-	Size int64 // it passes to whoever wants as much
+	Size int64 // it passes to a waiter that wants as much
 	run  run
 }
 
-// watch is what the store said to whoever was first in the queue: that there is not as much. Until then, and as long as
+// watch is what the store said to the first waiter in the queue: that there is not as much. Until then, and as long as
 // nothing more is heard, others that want as much rely on that: a queue that is served in memory asks nothing.
 type watch struct {
 	size  int64

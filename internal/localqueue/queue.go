@@ -44,7 +44,7 @@ type silence struct {
 // Hold counts a hold that lives from now on.
 func (q *Queue) Hold(mode string) { q.holds.add(mode, 1) }
 
-// Unhold takes a hold off the count. Whoever stood behind it is told by Released or Grant.
+// Unhold takes a hold off the count. A waiter that stood behind it is told by Released or Grant.
 func (q *Queue) Unhold(mode string) { q.holds.add(mode, -1) }
 
 // Idle reports that the queue knows nothing but the holds: nobody waits, no registrar is at work, and neither

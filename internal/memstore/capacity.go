@@ -26,7 +26,7 @@ func (p permits) look(verb store.Verb) store.ChangeReply {
 	return store.ChangeReply{Value: value}
 }
 
-// change sets or changes the capacity, whoever holds how much, or deletes what nobody holds anything of.
+// change sets or changes the capacity, however much is held, or deletes what nobody holds anything of.
 func (p permits) change(what store.Change, ask timedAsk) (store.ChangeReply, error) {
 	asked, now := p.numberLocked(p.key), p.microsLocked()
 	at := p.poolLocked(p.key)

@@ -10,7 +10,7 @@ import (
 type gated interface{ GateLife() time.Duration }
 
 // rwLock is what stands at the key of a read-write lock. A reader has a lease of its own, and is dead when that is
-// over; what is left of it is cleared away by whoever comes across it. A writer lives as long as all of it does.
+// over; what is left of it is cleared away by the call that comes across it. A writer lives as long as all of it does.
 type rwLock struct {
 	writer  string // "": none
 	readers map[string]*lock

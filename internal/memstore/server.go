@@ -29,7 +29,7 @@ type Server struct {
 	notes    map[string]store.Note
 	channels map[string][]listener
 	keepers  map[string]*Store // by their ids: clients that hear who wants what they may not need
-	late     timers            // what is under way to the server, whoever sent it
+	late     timers            // what is under way to the server, from any client
 }
 
 // NewServer returns a database behind a network; a nil one is without faults and takes no time.

@@ -27,7 +27,7 @@ const (
 //
 // There is no bound on the number of attempts but end: a server that restarts for ten seconds answers the one that
 // comes then. Pauses double so that many clients do not keep a server busy that is trying to come up, and stop
-// doubling at half a second so that none of them is noticed by whoever waits.
+// doubling at half a second so that none of them is noticed by a waiter.
 //
 // The same request is sent again, under the same id, so an attempt whose reply was lost and that was carried out is
 // answered "already": no attempt has to know what became of the one before.

@@ -73,7 +73,7 @@ func openRelay(h handing) Opener {
 	}
 }
 
-// Lock subscribes already: whoever waits here has done so long before, and pays for it once.
+// Lock subscribes already: a waiter here has done so long before, and pays for it once.
 func (c *relayClient) Lock(names ...string) Lock {
 	channel := names[0] + ":free"
 	sub := c.rdb.Subscribe(context.Background(), channel)

@@ -19,7 +19,7 @@ const (
 )
 
 // handover is the time from the release by one client to the acquisition by another one that waits. Its
-// floor says how far the goals can be met at all: whoever asks Redis only after a message cannot be below
+// floor says how far the goals can be met at all: a client that asks Redis only after a message cannot be below
 // it, and that is all of them.
 func handover() []Scenario {
 	all := append([]string{contender.Ours}, ready(contender.OursFair)...)

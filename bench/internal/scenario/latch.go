@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-go/holdfast/latch"
 )
 
-// latches is the time from the last CountDown in one process to the end of a Wait in another. Whoever looks after a
-// message cannot be quicker than a lock that is handed over so, which is the floor.
+// latches is the time from the last CountDown in one process to the end of a Wait in another. A waiter that looks after
+// a message cannot be quicker than a lock that is handed over so, which is the floor.
 func latches() []Scenario {
 	return []Scenario{{
 		ID: "latch", Title: "Latch: from the last CountDown in one process to the end of Wait in another",

@@ -15,11 +15,11 @@ import (
 
 // primary is the primary that Sentinels watch, and whether it can be trusted to be one.
 //
-// Trust begins when a Sentinel names the server. It goes on while ROLE confirms two things: the server is a master,
-// and every replica that it had since then has received all that was written until some recent moment. What was
-// granted or renewed until that moment is on every server that the Sentinels may promote; so nobody else can have it
-// before its lease ends, whoever is the primary by now. It lasts until a while (trust) after the last such moment,
-// or after the last answer of a Sentinel.
+// Trust begins when a Sentinel names the server. It goes on while ROLE confirms two things: the server is a master, and
+// every replica that it had since then has received all that was written until some recent moment. What was granted or
+// renewed until that moment is on every server that the Sentinels may promote; so nobody else can have it before its
+// lease ends, whichever server is the primary by now. It lasts until a while (trust) after the last such moment, or
+// after the last answer of a Sentinel.
 //
 // While it lasts no Sentinel is needed: the server is dialled as it was before. So Sentinels that hang or are dead
 // cost nothing while the primary is well. Once it has ended, the follower closes the connections, and a dial waits for
@@ -33,10 +33,10 @@ import (
 // If neither a Sentinel nor the primary answers, as when both were on a machine that stops, the replicas are asked
 // whether they were promoted: see inherit.
 //
-// Questions to the Sentinels go through the dialer that go-redis made, since a client of NewFailoverClient does not
-// say where they are and how to log in. One at a time is under way, and it outlives its callers, because go-redis
-// leaves a Sentinel that hangs only after its own time limits. Two at a time would disturb one another: whoever waits
-// for the other's answer until its context has ended closes the connection to the Sentinel that gave it.
+// Questions to the Sentinels go through the dialer that go-redis made, since a client of NewFailoverClient does not say
+// where they are and how to log in. One at a time is under way, and it outlives its callers, because go-redis leaves a
+// Sentinel that hangs only after its own time limits. Two at a time would disturb one another: a caller that waits for
+// the other's answer until its context has ended closes the connection to the Sentinel that gave it.
 //
 // A connection that only the application's own dialer can make, since it wraps what it dials, needs a Sentinel each
 // time. Those that are open are kept like all others.

@@ -185,7 +185,7 @@ func (ts *tracks) retire() {
 
 // leave ends all connections to a server, and prevents new ones for a while. Exchanges under way fail at once.
 //
-// Whoever uses one notices as an error of the read or write under way; go-redis then closes its side too. Requests of
+// A user of one notices it as an error of the read or write under way; go-redis then closes its side too. Requests of
 // which that leaves the outcome open are handled as after any broken connection.
 func (ts *tracks) leave(addr string) {
 	ts.mu.Lock()

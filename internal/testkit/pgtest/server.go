@@ -171,7 +171,7 @@ func urlOf(port servers.Port, database string) string {
 }
 
 // Database makes a database and returns its connection string, so that the tests of a shared server are apart. There it
-// is dropped when the test ends, and whoever is still in it is thrown out.
+// is dropped when the test ends, and a session that is still in it is ended.
 func (s *Server) Database(t testing.TB) string {
 	t.Helper()
 	name := fmt.Sprintf("test_%016x", rand.Uint64())

@@ -28,7 +28,7 @@ type kind struct {
 	poll  time.Duration                         // how long a waiter goes without asking, at most; 0: a second
 	bends func(net *network, random *rand.Rand) // makes the network one of its own; nil: as it is drawn
 
-	steady bool // no client closes, no connection breaks, nobody gives up: whoever is invited comes, if it is reached
+	steady bool // no client closes, no connection breaks, nobody gives up: an invited waiter comes, if it is reached
 
 	queues bool // waiters are served in the order in which they came, whichever process they are in
 

@@ -106,7 +106,7 @@ func countingWakes(t *testing.T, clients Clients) {
 	require.NoError(t, servers.Receive(t, limit, in, "the waiter has its permits"))
 }
 
-// Whoever was refused goes before those who come later, also if it wants more than they.
+// A caller that was refused goes before those who come later, also if it wants more than they.
 func countingInOrder(t *testing.T, clients Clients) {
 	ctx, n := within(t), servers.Key(t)
 	s := semaphore.NewCounting(clients[0], n)
