@@ -149,7 +149,7 @@ func TestAnErrorOnTheTerminal(t *testing.T) {
 	require.NoError(t, err)
 	s := openScreen(t)
 	s.resize(60, 12)
-	h := s.on(prepare(t, server.Addr(), "watch", "--interval", "100ms", "--lease", "600ms")).start()
+	h := s.on(prepare(t, server.Addr(), "watch", "--interval", "100ms", "--lease", "3s")).start()
 	shows := func(text string) func(lines []string) bool {
 		return func(lines []string) bool { return strings.Contains(strings.Join(lines, ""), text) }
 	}
@@ -158,7 +158,7 @@ func TestAnErrorOnTheTerminal(t *testing.T) {
 	failed := s.awaitFrame(shows("cannot list locks"))
 	server.Continue()
 	assert.Contains(t, strings.Join(failed, ""), "unavailable")
-	at := slices.IndexFunc(failed, func(line string) bool { return strings.Contains(line, "1 locks") })
+	at := slices.IndexFunc(failed, func(line string) bool { return strings.Contains(line, "1 lock") })
 	require.Positive(t, at, "%q", failed)
 	assert.True(t, strings.HasPrefix(failed[at+1], "NAME"), "%q", failed)
 	assert.Contains(t, failed[at+2], "order:1")
