@@ -37,17 +37,22 @@ func ClaimPort(above int) (Port, error) {
 	return Port{}, fmt.Errorf("no free port between %d and %d: %w", firstPort, lastPort, last)
 }
 
-// Listen claims a free port and listens there.
+// Listen claims a free port and listens there. A program that claims none may take the port in between: then it claims
+// another one.
 func Listen() (Port, net.Listener, error) {
-	port, err := ClaimPort(0)
-	if err != nil {
-		return Port{}, nil, err
+	var last error
+	for range 10 {
+		port, err := ClaimPort(0)
+		if err != nil {
+			return Port{}, nil, err
+		}
+		listener, err := port.Listen()
+		if err == nil {
+			return port, listener, nil
+		}
+		last = errors.Join(err, port.Release())
 	}
-	listener, err := port.Listen()
-	if err != nil {
-		return Port{}, nil, errors.Join(err, port.Release())
-	}
-	return port, listener, nil
+	return Port{}, nil, last
 }
 
 // Listen listens at the port. It may be called again when the listener is closed: nobody else was given the port.
