@@ -34,6 +34,9 @@ const (
 	Thawed Site = "etcd-thawed"
 )
 
+// redis reports that one Redis answers for a name. (Of a redlock, several do.)
+func (s Site) redis() bool { return !s.postgres() && !s.etcd() && s != Quorum }
+
 func (s Site) etcd() bool { return s == Etcd || s == Thawed }
 
 func (s Site) postgres() bool { return s == Postgres || s == Deposed || s == Bouncer }

@@ -2,6 +2,7 @@ package history
 
 import (
 	"context"
+	"errors"
 	"net"
 	"slices"
 	"sync"
@@ -29,15 +30,13 @@ const leasesKey = "{" + permitsName + "}:timeout"
 // mostPermits is the capacity of the semaphore.
 const mostPermits = 2
 
-// kinds says that the clients take locks of the kinds that only one Redis has. Where Redis forgets they do not: a
-// reader that it forgot may overlap writers, and a semaphore that it forgot has no capacity.
-func (o orders) kinds() bool {
-	return !o.Forgets && !o.Site.postgres() && !o.Site.etcd() && o.Site != Quorum
-}
+// takesAll reports that the clients take locks of every kind. Where Redis forgets they do not: a reader that it forgot
+// may overlap writers, and a semaphore that it forgot has no capacity.
+func (o orders) takesAll() bool { return o.Site.redis() && !o.Forgets }
 
 // contended are the names of locks for which all clients contend.
 func (o orders) contended() []string {
-	if !o.kinds() {
+	if !o.takesAll() {
 		return names
 	}
 	return slices.Concat(names, []string{fairName, rwName})
@@ -89,17 +88,13 @@ func (w *worker) set(op string, _ locks) {
 	w.left(first, begun[0] && begun[1], unlock())
 }
 
-// fund gives the semaphore its capacity.
-func fund(o orders) error {
+// setCapacity gives the semaphore its capacity.
+func setCapacity(o orders) error {
 	store, hangUp, err := dialRedisFrom(o, new(net.Dialer).DialContext)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	err = semaphore.New(store.(*rlock.Client), permitsName).SetCapacity(ctx, mostPermits)
-	if ended := hangUp(); err == nil {
-		err = ended
-	}
-	return err
+	return errors.Join(semaphore.New(store.(*rlock.Client), permitsName).SetCapacity(ctx, mostPermits), hangUp())
 }

@@ -60,8 +60,7 @@ var operations = []operation{
 
 // operations are those of a client. Where the store forgets there is no fixed lease: it is not renewed, so its holder
 // would not learn of a loss. Where it does not, no worker takes a lock from another process, which would learn of that
-// too late to avoid an overlap. Only one Redis keeps a
-// lock that nobody holds; etcd and redlock export none.
+// too late to avoid an overlap. Only one Redis keeps a lock that nobody holds; etcd and redlock export none.
 func (o orders) operations() []operation {
 	return slices.DeleteFunc(slices.Clone(operations), func(op operation) bool {
 		switch op.name {
@@ -70,11 +69,11 @@ func (o orders) operations() []operation {
 		case "break":
 			return !o.Forgets
 		case "keep":
-			return o.Site.postgres() || o.Site.etcd() || o.Site == Quorum
+			return !o.Site.redis()
 		case "export":
 			return o.Site.etcd() || o.Site == Quorum
 		case "read", "set", "permit":
-			return !o.kinds()
+			return !o.takesAll()
 		}
 		return false
 	})

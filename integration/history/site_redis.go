@@ -68,8 +68,8 @@ func (r *run) buildRedis(lab *lenient) ground {
 			s.addr = s.proxy.Addr()
 		}
 	}
-	if o := (orders{Addr: cmp.Or(addr, g.servers[0].Addr()), Site: r.cfg.Site, Forgets: r.cfg.Forgets}); o.kinds() {
-		if err := fund(o); err != nil {
+	if o := (orders{Addr: cmp.Or(addr, g.servers[0].Addr()), Site: r.cfg.Site, Forgets: r.cfg.Forgets}); o.takesAll() {
+		if err := setCapacity(o); err != nil {
 			r.fail(err)
 		}
 	}

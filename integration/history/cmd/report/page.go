@@ -57,27 +57,23 @@ const head = "| servers | acquisitions | faults, kinds | overlaps | of them afte
 func (f *findings) text(commit string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "`%s`, %s, commit %s:\n\n%s", f.command, f.began.Format(time.DateOnly), commit, head)
-	sum := &history.Report{}
-	kinds := make(map[string]bool)
+	sum := &history.Report{Faults: make(map[string]int)}
 	wrong := false
 	for _, r := range f.rows {
-		line(&b, r.title, r.report, len(r.report.Faults), r.wrong)
+		line(&b, r.title, r.report, r.wrong)
 		wrong = wrong || r.wrong
 		add(sum, r.report)
-		for kind, n := range r.report.Faults {
-			kinds[kind] = kinds[kind] || n > 0
-		}
 	}
-	line(&b, "**all**", sum, len(kinds), wrong)
+	line(&b, "**all**", sum, wrong)
 	return b.String()
 }
 
-func line(b *strings.Builder, title string, r *history.Report, kinds int, wrong bool) {
+func line(b *strings.Builder, title string, r *history.Report, wrong bool) {
 	if wrong {
 		title += " (**failed**)"
 	}
 	fmt.Fprintf(b, "| %s | %s | %s, %d | %d | %d | %d | %s | %.1f s | %d, %d | %.1f MB | %v |\n", title,
-		pages.Number(r.Acquisitions), pages.Number(r.Injected()), kinds, r.Overlaps+r.Stale, r.Stale, r.Disorder,
+		pages.Number(r.Acquisitions), pages.Number(r.Injected()), len(r.Faults), r.Overlaps+r.Stale, r.Stale, r.Disorder,
 		pages.Number(r.Linearized.Operations), r.LongestWait.Seconds(), r.Held, r.Goroutines, float64(r.Heap)/1e6,
 		r.Duration.Round(time.Second))
 }
@@ -94,9 +90,6 @@ func add(sum, r *history.Report) {
 	sum.Goroutines += r.Goroutines
 	sum.Heap = max(sum.Heap, r.Heap)
 	sum.Duration += r.Duration
-	if sum.Faults == nil {
-		sum.Faults = make(map[string]int)
-	}
 	for kind, n := range r.Faults {
 		sum.Faults[kind] += n
 	}
