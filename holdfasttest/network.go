@@ -7,8 +7,8 @@ import (
 )
 
 // Freeze stops the store: from now on it answers no client, as a server that hangs or a network that swallows
-// everything. What is sent meanwhile waits for Thaw. A call whose context ends returns; one that has none gives up
-// after a lease. A hold is lost when its validity ends, which [Lab.Advance] makes happen at once.
+// everything. What is sent meanwhile waits for Thaw. A call whose context ends returns; a call without a limit gives
+// up after a lease. A hold is lost when its validity ends, which [Lab.Advance] makes happen at once.
 func (l *Lab) Freeze() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

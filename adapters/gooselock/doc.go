@@ -32,9 +32,9 @@
 //
 // When the lock is lost in the middle, goose goes on. The context of its migrations is the one that was given to Up,
 // and a Locker can neither end it nor replace it. The loss is the error of Up, a *lock.LostError, together with the
-// results of the migrations that were applied. Until Up returns, another process may begin with the same migrations,
-// and one that can be applied twice, because it only adds rows for instance, may take effect twice. Rule 2 ends the
-// migrations in time.
+// results of the migrations that were applied. Until Up returns, another process may begin with the same migrations. A
+// migration that can be applied twice, because it only adds rows for instance, may then take effect twice. Rule 2 ends
+// the migrations in time.
 //
 // goose returns an error of Unlock as the error of Up, together with the results. If it matches lock.ErrUnconfirmed,
 // the migrations were applied under the lock, and the store has not confirmed the release.

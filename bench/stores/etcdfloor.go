@@ -21,7 +21,6 @@ const requests = "floor: the requests of etcdlock alone"
 type requestsClient struct {
 	client  *clientv3.Client
 	session *concurrency.Session
-	limit   time.Duration
 }
 
 func openRequests(to target) (contender.Client, error) {
@@ -33,7 +32,7 @@ func openRequests(to target) (contender.Client, error) {
 	if err != nil {
 		return nil, errors.Join(err, client.Close())
 	}
-	return &requestsClient{client: client, session: session, limit: 5 * time.Second}, nil
+	return &requestsClient{client: client, session: session}, nil
 }
 
 func (c *requestsClient) Lock(names ...string) contender.Lock {
@@ -50,13 +49,13 @@ type requestsLock struct {
 }
 
 // within is the context of one request.
-func (l *requestsLock) within(ctx context.Context) (context.Context, context.CancelFunc) {
-	sent, cancel := context.WithTimeout(ctx, l.of.limit)
+func within(ctx context.Context) (context.Context, context.CancelFunc) {
+	sent, cancel := context.WithTimeout(ctx, 5*time.Second)
 	return clientv3.WithRequireLeader(sent), cancel
 }
 
 func (l *requestsLock) Lock(ctx context.Context) error {
-	sent, cancel := l.within(ctx)
+	sent, cancel := within(ctx)
 	defer cancel()
 	l.turns++
 	l.id = fmt.Sprintf("0b8a1f6e-5d0c-4a5f-9d63-3c1f2e7b8a90:%08x", l.turns) // as long as an id of ours
@@ -74,7 +73,7 @@ func (l *requestsLock) Lock(ctx context.Context) error {
 }
 
 func (l *requestsLock) Unlock() error {
-	sent, cancel := l.within(context.Background())
+	sent, cancel := within(context.Background())
 	defer cancel()
 	_, err := l.of.client.Txn(sent).
 		If(clientv3.Compare(clientv3.Value(l.key), ">", l.id), clientv3.Compare(clientv3.Value(l.key), "<", l.id+"\v")).

@@ -157,7 +157,7 @@ func (o *office) till(ctx context.Context) error {
 	})
 }
 
-// inspector takes the till away from the one that counts: a loss, of which the alert speaks.
+// inspector takes the till away from the clerk that counts: a loss, which the alert reports.
 func (o *office) inspector(ctx context.Context) error {
 	select {
 	case <-ctx.Done():

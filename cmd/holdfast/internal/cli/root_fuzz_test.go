@@ -33,7 +33,7 @@ func FuzzCommandLine(f *testing.F) {
 	})
 }
 
-// idle has no command below one do anything, those of the completion of shells excepted, which only print.
+// idle keeps the commands below one from doing anything, but for help and the completion of shells, which only print.
 func idle(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		idle(sub)

@@ -73,9 +73,9 @@ func line(b *strings.Builder, title string, r *history.Report, wrong bool) {
 		title += " (**failed**)"
 	}
 	fmt.Fprintf(b, "| %s | %s | %s, %d | %d | %d | %d | %s | %.1f s | %d, %d | %.1f MB | %v |\n", title,
-		pages.Number(r.Acquisitions), pages.Number(r.Injected()), len(r.Faults), r.Overlaps+r.Stale, r.Stale, r.Disorder,
-		pages.Number(r.Linearized.Operations), r.LongestWait.Seconds(), r.Held, r.Goroutines, float64(r.Heap)/1e6,
-		r.Duration.Round(time.Second))
+		pages.Number(r.Acquisitions), pages.Number(r.Injected()), len(r.Faults), r.Overlaps+r.Stale, r.Stale,
+		r.Disorder, pages.Number(r.Linearized.Operations), r.LongestWait.Seconds(), r.Held, r.Goroutines,
+		float64(r.Heap)/1e6, r.Duration.Round(time.Second))
 }
 
 // add adds the figures of a history to a sum.
