@@ -7,8 +7,8 @@ import (
 
 // calls counts what Close joins: calls of the API, and goroutines that wait for a reply or clean up. One word has the
 // number and whether Close was called: every call of a client, on whatever name, changes it, and no mutex makes them
-// wait for one another. Once it is closed the number only falls, but for what a call that is still counted starts (follow);
-// so it comes to zero once.
+// wait for one another. Once it is closed the number only falls, but for what a call that is still counted starts
+// (follow); so it comes to zero once.
 type calls struct {
 	word atomic.Int64
 	over chan struct{} // closed when Close was called and the last one has ended

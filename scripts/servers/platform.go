@@ -23,8 +23,8 @@ type packages struct {
 	all, skipped  int // how many are in one of both; how many need another platform
 }
 
-// listing tells go list -test to print a package, or the tests of one, and what it needs. A package begins with code if it
-// has files besides its tests, and with - if it has none at all on that platform.
+// listing tells go list -test to print a package, or the tests of one, and what it needs. A package begins with code
+// if it has files besides its tests, and with - if it has none at all on that platform.
 const listing = `{{if .GoFiles}}code{{else if or .TestGoFiles .XTestGoFiles}}tests{{else}}-{{end}} ` +
 	`{{.ImportPath}} {{join .Deps " "}}`
 
