@@ -14,8 +14,8 @@ import (
 type Hold struct {
 	Name   string
 	ID     string
-	Mode   string // modeRead, modePermit; "": it excludes all others
-	Fence  int64
+	Mode   string        // modeRead, modePermit; "": it excludes all others
+	Fence  int64         // 0: it has none
 	Client string        // which process, and which of its goroutines
 	Called time.Duration // when Lock was
 	Start  time.Duration // after Lock had returned
@@ -140,7 +140,7 @@ func TooMany(holds []Hold) (found []string) {
 // Disorder describes every hold whose token is not above that of the live hold before it, every token that was
 // used twice, and every hold id that two processes had, whether it was live or not. An exported hold continues
 // under another id, once, with its token. Readers share a token, which is not below that of the writer before them
-// and below that of the next one. Permits have none.
+// and below that of the next one. Permits have none, and neither have readers and writers of Redisson's.
 func (b Bounds) Disorder(holds []Hold) (found []string) {
 	ids := make(map[string]Hold, len(holds))
 	for _, of := range byName(holds) {
@@ -151,7 +151,7 @@ func (b Bounds) Disorder(holds []Hold) (found []string) {
 				found = append(found, fmt.Sprintf("%v has the id of %v", h, other))
 			}
 			ids[h.ID] = h
-			if h.Mode == modePermit {
+			if h.Fence == 0 {
 				continue
 			}
 			other, taken := tokens[h.Fence]

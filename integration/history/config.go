@@ -47,19 +47,22 @@ type Config struct {
 	Acquisitions int // while faults are injected
 	Faults       int // at least as many as there are kinds
 	Seed         uint64
-	Lease        time.Duration // zero: 900 ms, and 5 s on etcd
-	Clients      int           // processes
-	Workers      int           // goroutines in each
-	Limit        time.Duration // for the acquisitions and faults; the run fails if it is not done by then
-	Log          func(format string, args ...any)
+	Lease        time.Duration                    // zero: 900 ms, and 5 s on etcd
+	Limit        time.Duration                    // for the acquisitions and faults; the run fails if it is not done by then
+	Log          func(format string, args ...any) `json:"-"`
 
 	Site    Site     // Single by default
 	Forgets bool     // the store is made to forget, and no other fault happens; on a single Redis, PostgreSQL and etcd
 	Linger  bool     // workers stay inside for long; always so where the store forgets
 	Kinds   []string // names of the only kinds of faults; nil means all of the site
+	Java    string   `json:"-"` // the class path of Redisson's clients, which contend with ours; "": there are none
 }
 
 const (
+	clientsOfOurs = 4 // processes
+	clientsInJava = 2
+	workers       = 4 // goroutines, or threads, in each
+
 	warmUp     = 200             // acquisitions
 	warmUpSlow = 20              // of lingering workers
 	warmUpTime = 2 * time.Minute // a machine that is slower than this is too slow to test anything
@@ -113,12 +116,6 @@ func (c Config) fill() (Config, error) {
 			c.Lease = 5 * time.Second // the shortest
 		}
 	}
-	if c.Clients == 0 {
-		c.Clients = 4
-	}
-	if c.Workers == 0 {
-		c.Workers = 4
-	}
 	if c.Limit == 0 {
 		c.Limit = 10 * time.Minute
 	}
@@ -132,6 +129,8 @@ func (c Config) fill() (Config, error) {
 	switch n := len(c.kinds()); {
 	case c.Forgets && lossKinds[c.Site] == nil:
 		return c, fmt.Errorf("history: the site %s is not made to forget", c.Site)
+	case c.Java != "" && (c.Forgets || !c.Site.redis()):
+		return c, fmt.Errorf("history: Redisson's clients do not learn of losses, and know no site %s", c.Site)
 	case n == 0 || c.Kinds != nil && n != len(c.Kinds):
 		return c, fmt.Errorf("history: there are no such faults on the site %s: %q", c.Site, c.Kinds)
 	case c.Faults < n:

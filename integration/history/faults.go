@@ -45,7 +45,7 @@ func (r *run) between(random *rand.Rand, a, b int) time.Duration {
 // stopClient stops a client process for from to to tenths of its lease.
 func stopClient(from, to int) func(*run, *rand.Rand) int {
 	return func(r *run, random *rand.Rand) int {
-		s := r.seats[random.IntN(len(r.seats))]
+		s := r.anySeat(random)
 		if !s.seize() { // it is stopped already, or being replaced
 			return 0
 		}
@@ -64,7 +64,7 @@ func stopClient(from, to int) func(*run, *rand.Rand) int {
 
 // killClient kills a client process, and starts another in its seat.
 func killClient(r *run, random *rand.Rand) int {
-	s := r.seats[random.IntN(len(r.seats))]
+	s := r.anySeat(random)
 	if !s.seize() {
 		return 0
 	}

@@ -133,7 +133,7 @@ func (g *etcdGround) leases(r *run, of *clientv3.Client, some time.Duration) (al
 
 // cutOffFromOne cuts one client off from one server.
 func cutOffFromOne(r *run, random *rand.Rand) int {
-	path := r.seats[random.IntN(len(r.seats))].paths[random.IntN(len(r.etcd.Members))]
+	path := r.anySeat(random).paths[random.IntN(len(r.etcd.Members))]
 	path.Blackhole(true)
 	r.lasting(random, 3, 20, func() { path.Blackhole(false) })
 	return 1

@@ -20,7 +20,7 @@ var pipeKinds = []fault{
 // onPaths switches a state of one client's paths on, and later off.
 func onPaths(from, to int, set func(p *tcpproxy.Proxy, on bool)) func(*run, *rand.Rand) int {
 	return func(r *run, random *rand.Rand) int {
-		s := r.seats[random.IntN(len(r.seats))]
+		s := r.anySeat(random)
 		all := func(on bool) {
 			for _, p := range s.paths {
 				set(p, on)
@@ -45,7 +45,7 @@ func slowPaths(r *run, random *rand.Rand) int {
 
 // cutPaths cuts the connections of one client, a few times.
 func cutPaths(r *run, random *rand.Rand) int {
-	s := r.seats[random.IntN(len(r.seats))]
+	s := r.anySeat(random)
 	for range 1 + random.IntN(4) {
 		for _, p := range s.paths {
 			p.CutAll()
@@ -58,7 +58,7 @@ func cutPaths(r *run, random *rand.Rand) int {
 // loseAnswers cuts the connections of one client when requests may have been carried out whose answers it has not, and
 // refuses it new ones for a while.
 func loseAnswers(r *run, random *rand.Rand) int {
-	s := r.seats[random.IntN(len(r.seats))]
+	s := r.anySeat(random)
 	for _, p := range s.paths {
 		p.Hold(tcpproxy.Replies, true)
 	}

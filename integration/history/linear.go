@@ -58,12 +58,13 @@ type step struct {
 // holding is the state of a lock.
 type holding struct {
 	held    bool
+	bare    bool // without a token
 	readers int
 	fence   int64 // the last token that was given out
 }
 
 // tokenLock is a lock that has one holder at a time, or readers, and gives each holder a greater token than any before.
-// Readers have the last one, or one that no holder had yet.
+// Readers have the last one, or one that no holder had yet. Redisson's readers and writers have none.
 var tokenLock = porcupine.Model{
 	Init: func() any { return holding{} },
 	Step: func(state, input, _ any) (bool, any) {
@@ -72,10 +73,16 @@ var tokenLock = porcupine.Model{
 		switch {
 		case does.release && does.shared:
 			return now.readers > 0, holding{readers: now.readers - 1, fence: now.fence}
+		case does.release && does.fence == 0:
+			return now.held && now.bare, holding{fence: now.fence}
 		case does.release:
-			return now.held && now.fence == does.fence, holding{fence: now.fence}
+			return now.held && !now.bare && now.fence == does.fence, holding{fence: now.fence}
+		case does.shared && does.fence == 0:
+			return !now.held, holding{readers: now.readers + 1, fence: now.fence}
 		case does.shared:
 			return !now.held && now.fence <= does.fence, holding{readers: now.readers + 1, fence: does.fence}
+		case does.fence == 0:
+			return free, holding{held: true, bare: true, fence: now.fence}
 		case does.imported:
 			return free && now.fence <= does.fence, holding{held: true, fence: does.fence}
 		default:

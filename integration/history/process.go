@@ -2,6 +2,8 @@ package history
 
 import (
 	"fmt"
+	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,15 +18,27 @@ type process struct {
 	told chan string // its output besides its record; closed when all of it was read
 }
 
-// launch starts a client that dials addr.
-func launch(t testing.TB, number, generation int, addr string, cfg Config, r *record) *process {
-	p := &process{name: fmt.Sprintf("client-%d.%d", number, generation), told: make(chan string, 16)}
-	p.Process = clients.Start(t, orders{
-		Addr: addr, Number: number, Lease: cfg.Lease, Workers: cfg.Workers, Site: cfg.Site,
-		Forgets: cfg.Forgets, Linger: cfg.Linger, Seed: cfg.Seed + uint64(number)<<32 + uint64(generation)<<40,
-	})
+// launch starts a client in a seat.
+func launch(t testing.TB, s *seat, generation int, cfg Config, r *record) *process {
+	p := &process{name: fmt.Sprintf("client-%d.%d", s.number, generation), told: make(chan string, 16)}
+	seed := cfg.Seed + uint64(s.number)<<32 + uint64(generation)<<40
+	if s.java {
+		p.Process = role.Launch(t, javaClient(cfg, s.addr, seed))
+	} else {
+		p.Process = clients.Start(t, orders{
+			Addr: s.addr, Number: s.number, Lease: cfg.Lease, Workers: workers, Site: cfg.Site,
+			Forgets: cfg.Forgets, Linger: cfg.Linger, Seed: seed,
+		})
+	}
 	go p.listen(r)
 	return p
+}
+
+// javaClient is a process of HistoryClient.java: small and quickly started, not fast in the long run.
+func javaClient(cfg Config, addr string, seed uint64) *exec.Cmd {
+	return exec.Command("java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx128m", "-cp", cfg.Java,
+		"HistoryClient", string(cfg.Site), addr, strconv.Itoa(workers), strconv.FormatUint(seed, 10),
+		strconv.FormatInt(cfg.Lease.Milliseconds(), 10))
 }
 
 func (p *process) listen(r *record) {
@@ -37,6 +51,10 @@ func (p *process) listen(r *record) {
 		}
 		if strings.HasPrefix(line, linePaused+" ") || strings.HasPrefix(line, lineLeft+" ") {
 			p.told <- line
+			continue
+		}
+		if reading, is := strings.CutPrefix(line, lineClock+" "); is {
+			r.compare(p, parse(reading).stamp())
 			continue
 		}
 		if exported, is := strings.CutPrefix(line, lineExport+" "); is {

@@ -92,6 +92,16 @@ func (r *record) take(p *process, line string) {
 	}
 }
 
+// compare makes sure that a process reads the clock that all share.
+func (r *record) compare(p *process, reading time.Duration) {
+	const apart = time.Minute // to write a line, and to read it
+	if now := stamp.Now(); reading > now || reading < now-apart {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.bad = append(r.bad, fmt.Sprintf("%s: its clock says %v, and this one %v", p.name, reading, now))
+	}
+}
+
 // clientOf is what the ids of all holds of a client begin with.
 func clientOf(id string) string {
 	client, _, _ := strings.Cut(id, ":")

@@ -26,7 +26,7 @@ type Report struct {
 	Telling      time.Duration // how long after that they were treated as live, at most
 	Disorder     int
 	Linearized   Linearized
-	Holds        []Hold        // for Export
+	Holds        []Hold        `json:"-"` // for Export
 	Revoked      int           // leases with time left, by a leader that had been replaced
 	LongestWait  time.Duration // of a call that went on after the faults had ended
 	Waiter       Call          // its call
@@ -70,6 +70,16 @@ func (r *Report) Injected() (n int) {
 	return n
 }
 
+// ByRedisson is how many acquisitions were those of clients in Java, until the faults had ended.
+func (r *Report) ByRedisson() (n int) {
+	for call, of := range r.Calls {
+		if strings.HasPrefix(call, "java-") && strings.HasSuffix(call, ":"+outcomeOK) {
+			n += of
+		}
+	}
+	return n
+}
+
 // Print writes the figures as a table.
 func (r *Report) Print(to io.Writer) error {
 	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
@@ -78,6 +88,7 @@ func (r *Report) Print(to io.Writer) error {
 	row("seed", r.Config.Seed)
 	row("duration", r.Duration.Round(time.Millisecond))
 	row("acquisitions", r.Acquisitions)
+	row("acquisitions by Redisson", r.ByRedisson())
 	row("overlaps", r.Overlaps)
 	row("tokens out of order", r.Disorder)
 	row("operations that Porcupine judged", fmt.Sprintf("%d, of %d names", r.Linearized.Operations, r.Linearized.Names))

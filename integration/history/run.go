@@ -178,7 +178,7 @@ func (r *run) liveness() error {
 		return fmt.Errorf("%d calls: %s", len(failed), strings.Join(failed[:min(len(failed), 10)], "\n"))
 	}
 	calls = slices.DeleteFunc(calls, func(c Call) bool { return c.Called < from })
-	if want := liveEach * r.cfg.Workers * r.cfg.Clients; len(calls) != want {
+	if want := liveEach * workers * len(r.seats); len(calls) != want {
 		return fmt.Errorf("%d calls instead of %d", len(calls), want)
 	}
 	var slowest Call

@@ -13,6 +13,7 @@ import (
 // seat is the place of one client process: a number, a path to the store, and one process after the other.
 type seat struct {
 	number int
+	java   bool              // its processes are Redisson's
 	addr   string            // what the process dials
 	proxy  *faultproxy.Proxy // in front of Redis; nil where the site has none
 	paths  []*tcpproxy.Proxy // to the servers of PostgreSQL or etcd
@@ -50,18 +51,24 @@ func (r *run) occupy(s *seat) error {
 	generation := s.generation
 	s.generation++
 	s.mu.Unlock()
-	p := launch(r.t, s.number, generation, s.addr, r.cfg, r.record)
+	p := launch(r.t, s, generation, r.cfg, r.record)
 	s.mu.Lock()
 	s.process = p
 	s.mu.Unlock()
 	return p.say(sayRoam)
 }
 
-// export passes an exported hold to the process of another seat. If that process is gone, the hold's lease runs out.
+// anySeat is a seat for a fault.
+func (r *run) anySeat(random *rand.Rand) *seat { return r.seats[random.IntN(len(r.seats))] }
+
+// ourSeat is a seat for a fault that only a client of ours can meet.
+func (r *run) ourSeat(random *rand.Rand) *seat { return r.seats[random.IntN(clientsOfOurs)] }
+
+// export passes an exported hold to another process of ours. If that process is gone, the hold's lease runs out.
 func (r *run) export(from *process, exported string) {
 	seats := make([]*seat, 0, len(r.seats))
 	for _, s := range r.seats {
-		if p := s.current(); p != nil && p != from {
+		if p := s.current(); p != nil && p != from && !s.java {
 			seats = append(seats, s)
 		}
 	}

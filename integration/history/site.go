@@ -11,8 +11,13 @@ type ground interface {
 
 // build starts the servers of a run, and makes the seats of its clients.
 func (r *run) build(lab *lenient) {
-	for i := range r.cfg.Clients {
+	for i := range clientsOfOurs {
 		r.seats = append(r.seats, &seat{number: i})
+	}
+	if r.cfg.Java != "" {
+		for i := range clientsInJava {
+			r.seats = append(r.seats, &seat{number: clientsOfOurs + i, java: true})
+		}
 	}
 	switch {
 	case r.cfg.Site.postgres():

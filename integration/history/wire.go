@@ -20,6 +20,7 @@ const (
 	lineBad    = "bad"    // what must never happen, in words
 	linePaused = "paused" // heap, in bytes: none of its goroutines is in a call
 	lineLeft   = "left"   // goroutines after Close, and what they are
+	lineClock  = "clock"  // what the clock of a process in Java says at its start
 )
 
 // Outcomes of a call in one word. Any other outcome fails the run.

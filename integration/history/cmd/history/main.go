@@ -2,6 +2,7 @@
 // 1 if anything was wrong.
 //
 //	go run ./integration/history/cmd/history -acquisitions 100000 -faults 500 -seed 1
+//	go run ./integration/history/cmd/history -acquisitions 20000 -faults 200 -java
 //	go run ./integration/history/cmd/history -acquisitions 2000 -faults 300 -lease 1200ms -forgets
 //	go run ./integration/history/cmd/history -acquisitions 5000 -faults 50 -site cluster
 //	go run ./integration/history/cmd/history -acquisitions 20000 -faults 200 -site postgres
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/integration/history"
+	"github.com/holdfast-go/holdfast/integration/redisson/program"
 	"github.com/holdfast-go/holdfast/internal/testkit/role"
 	"github.com/holdfast-go/holdfast/internal/testkit/servers"
 )
@@ -38,6 +40,11 @@ func main() {
 	})
 	flag.BoolVar(&cfg.Forgets, "forgets", false, "the store is made to forget, and nothing else happens to it")
 	flag.BoolVar(&cfg.Linger, "linger", false, "holders stay for long")
+	flag.BoolFunc("java", "clients of Redisson's contend with ours, where one Redis answers for a name", func(string) error {
+		var err error
+		cfg.Java, err = program.ClassPath()
+		return err
+	})
 	export := flag.String("export", "", "file for the holds, one to a line, as JSON")
 	flag.Parse()
 	os.Exit(run(cfg, *export))

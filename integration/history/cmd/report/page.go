@@ -1,41 +1,80 @@
 package main
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"os/exec"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/holdfast-go/holdfast/integration/history"
 	"github.com/holdfast-go/holdfast/internal/pages"
 )
 
-// findings are what the histories of one call found.
+// findings are what the histories found whose rows are on a page.
 type findings struct {
-	command string
-	began   time.Time
-	rows    []row
+	page   string // "": the table is printed
+	commit string
+	mu     sync.Mutex // guards rows, the page, and the file beside it
+	rows   []row
 }
 
 // row is what one history found.
 type row struct {
-	title  string
-	report *history.Report
-	wrong  bool
+	Title  string
+	Date   string
+	Commit string
+	Wrong  string // an error; "": nothing was wrong
+	Report *history.Report
 }
 
-func (f *findings) add(title string, report *history.Report, err error) {
-	f.rows = append(f.rows, row{title, report, err != nil})
-}
-
-// write puts the table into a page, or prints it.
-func (f *findings) write(page string) error {
-	text := f.text(commit())
+// open reads what is on a page already.
+func open(page string) (*findings, error) {
+	f := &findings{page: page, commit: commit()}
 	if page == "" {
-		_, err := fmt.Print(text)
+		return f, nil
+	}
+	text, err := os.ReadFile(f.file())
+	if errors.Is(err, fs.ErrNotExist) {
+		return f, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &f.rows)
+	}
+	return f, err
+}
+
+// file has the figures of the page.
+func (f *findings) file() string { return strings.TrimSuffix(f.page, ".md") + ".json" }
+
+// add puts what a history found in the place of what the last one with its title found.
+func (f *findings) add(title string, report *history.Report, wrong error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r := row{Title: title, Date: time.Now().Format(time.DateOnly), Commit: f.commit, Report: report}
+	if wrong != nil {
+		r.Wrong = wrong.Error()
+	}
+	f.rows = append(slices.DeleteFunc(f.rows, func(old row) bool { return old.Title == title }), r)
+	slices.SortStableFunc(f.rows, func(a, b row) int { return place(a.Title) - place(b.Title) })
+	if f.page == "" {
+		_, err := fmt.Println(f.text())
 		return err
 	}
-	return pages.Show(page, "histories", text)
+	text, err := json.MarshalIndent(f.rows, "", "  ")
+	if err == nil {
+		err = os.WriteFile(f.file(), append(text, '\n'), 0o644)
+	}
+	return errors.Join(err, pages.Show(f.page, "histories", f.text()))
+}
+
+func place(title string) int {
+	return slices.IndexFunc(parts, func(p part) bool { return p.title == title })
 }
 
 // commit is that of the tree, as far as git knows.
@@ -47,35 +86,38 @@ func commit() string {
 	return strings.TrimSpace(string(out))
 }
 
-const head = "| servers | acquisitions | faults, kinds | overlaps | of them after a loss that the holder was told of " +
-	"| tokens out of order | judged by Porcupine | longest wait after heal | holds, goroutines left " +
-	"| heap of a client | took |\n" +
-	"|---|---|---|---|---|---|---|---|---|---|---|\n"
+const head = "| servers | acquisitions | by Redisson | faults, kinds | overlaps " +
+	"| of them after a loss that the holder was told of | tokens out of order | judged by Porcupine " +
+	"| longest wait after heal | holds, goroutines left | heap of a client | took | date, commit |\n" +
+	"|---|---|---|---|---|---|---|---|---|---|---|---|---|\n"
 
-// text is the table, with the command that made it. The last row is the sum: of figures that do not add up it has the
-// greatest.
-func (f *findings) text(commit string) string {
+// text is the table. The last row is the sum: of figures that do not add up it has the greatest.
+func (f *findings) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "`%s`, %s, commit %s:\n\n%s", f.command, f.began.Format(time.DateOnly), commit, head)
-	sum := &history.Report{Faults: make(map[string]int)}
-	wrong := false
+	b.WriteString(head)
+	sum := row{Title: "**all**", Report: &history.Report{
+		Faults: make(map[string]int), Calls: make(map[string]int),
+	}}
 	for _, r := range f.rows {
-		line(&b, r.title, r.report, r.wrong)
-		wrong = wrong || r.wrong
-		add(sum, r.report)
+		b.WriteString(r.line(r.Date + ", " + r.Commit))
+		if r.Wrong != "" {
+			sum.Wrong = r.Wrong
+		}
+		add(sum.Report, r.Report)
 	}
-	line(&b, "**all**", sum, wrong)
+	b.WriteString(sum.line(""))
 	return b.String()
 }
 
-func line(b *strings.Builder, title string, r *history.Report, wrong bool) {
-	if wrong {
+func (r row) line(when string) string {
+	title, of := r.Title, r.Report
+	if r.Wrong != "" {
 		title += " (**failed**)"
 	}
-	fmt.Fprintf(b, "| %s | %s | %s, %d | %d | %d | %d | %s | %.1f s | %d, %d | %.1f MB | %v |\n", title,
-		pages.Number(r.Acquisitions), pages.Number(r.Injected()), len(r.Faults), r.Overlaps+r.Stale, r.Stale,
-		r.Disorder, pages.Number(r.Linearized.Operations), r.LongestWait.Seconds(), r.Held, r.Goroutines,
-		float64(r.Heap)/1e6, r.Duration.Round(time.Second))
+	return fmt.Sprintf("| %s | %s | %s | %s, %d | %d | %d | %d | %s | %.1f s | %d, %d | %.1f MB | %v | %s |\n", title,
+		pages.Number(of.Acquisitions), pages.Number(of.ByRedisson()), pages.Number(of.Injected()), len(of.Faults),
+		of.Overlaps+of.Stale, of.Stale, of.Disorder, pages.Number(of.Linearized.Operations), of.LongestWait.Seconds(),
+		of.Held, of.Goroutines, float64(of.Heap)/1e6, of.Duration.Round(time.Second), when)
 }
 
 // add adds the figures of a history to a sum.
@@ -92,5 +134,8 @@ func add(sum, r *history.Report) {
 	sum.Duration += r.Duration
 	for kind, n := range r.Faults {
 		sum.Faults[kind] += n
+	}
+	for call, n := range r.Calls {
+		sum.Calls[call] += n
 	}
 }
