@@ -15,7 +15,7 @@ type Hold struct {
 	Name   string
 	ID     string
 	Mode   string        // modeRead, modePermit; "": it excludes all others
-	Fence  int64         // 0: it has none
+	Fence  int64         // noToken: Redisson gives it none
 	Client string        // which process, and which of its goroutines
 	Called time.Duration // when Lock was
 	Start  time.Duration // after Lock had returned
@@ -34,6 +34,9 @@ const (
 	modeRead   = "read"   // excludes those who write
 	modePermit = "permit" // mostPermits of them exclude all others
 )
+
+// noToken is the fence of Redisson's readers and writers.
+const noToken = -1
 
 // excludes reports whether two holds of one name must not be live at the same time. Permits are counted by TooMany.
 func (h Hold) excludes(other Hold) bool {
@@ -151,7 +154,7 @@ func (b Bounds) Disorder(holds []Hold) (found []string) {
 				found = append(found, fmt.Sprintf("%v has the id of %v", h, other))
 			}
 			ids[h.ID] = h
-			if h.Fence == 0 {
+			if h.Mode == modePermit || h.Fence == noToken {
 				continue
 			}
 			other, taken := tokens[h.Fence]

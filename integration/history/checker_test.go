@@ -99,6 +99,8 @@ func TestDisorder(t *testing.T) {
 		"falling":                     {[]Hold{hold(2, 10, 20), hold(1, 30, 40)}, "comes after"},
 		"same":                        {[]Hold{hold(2, 10, 20), hold(2, 30, 40)}, "has the token of"},
 		"none":                        {[]Hold{hold(0, 10, 20)}, "comes after"},
+		"none, as Redisson's":         {[]Hold{hold(2, 10, 20), hold(noToken, 30, 40), hold(3, 50, 60)}, ""},
+		"falling around one of none":  {[]Hold{hold(2, 10, 20), hold(noToken, 30, 40), hold(1, 50, 60)}, "comes after"},
 		"same id":                     {[]Hold{hold(1, 10, 20), sameID}, "has the id of"},
 		"passed on":                   {[]Hold{hold(1, 10, 20), passed}, ""},
 		"never believed":              {[]Hold{hold(2, 10, 20), hold(1, 30, 30), hold(3, 40, 50)}, ""},

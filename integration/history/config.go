@@ -55,7 +55,9 @@ type Config struct {
 	Forgets bool     // the store is made to forget, and no other fault happens; on a single Redis, PostgreSQL and etcd
 	Linger  bool     // workers stay inside for long; always so where the store forgets
 	Kinds   []string // names of the only kinds of faults; nil means all of the site
-	Java    string   `json:"-"` // the class path of Redisson's clients, which contend with ours; "": there are none
+
+	// Java is the class path of Redisson's clients, which contend with ours. "": there are none.
+	Java string `json:"-"`
 }
 
 const (

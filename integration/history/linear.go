@@ -73,15 +73,15 @@ var tokenLock = porcupine.Model{
 		switch {
 		case does.release && does.shared:
 			return now.readers > 0, holding{readers: now.readers - 1, fence: now.fence}
-		case does.release && does.fence == 0:
+		case does.release && does.fence == noToken:
 			return now.held && now.bare, holding{fence: now.fence}
 		case does.release:
 			return now.held && !now.bare && now.fence == does.fence, holding{fence: now.fence}
-		case does.shared && does.fence == 0:
+		case does.shared && does.fence == noToken:
 			return !now.held, holding{readers: now.readers + 1, fence: now.fence}
 		case does.shared:
 			return !now.held && now.fence <= does.fence, holding{readers: now.readers + 1, fence: does.fence}
-		case does.fence == 0:
+		case does.fence == noToken:
 			return free, holding{held: true, bare: true, fence: now.fence}
 		case does.imported:
 			return free && now.fence <= does.fence, holding{held: true, fence: does.fence}

@@ -38,6 +38,22 @@ func TestPorcupineFindsWhatIsWrong(t *testing.T) {
 		"a reader with the token of the writer after it": {
 			holds: []Hold{as(modeRead, called(1, hold(2, 10, 20))), called(21, hold(2, 25, 30))}, wrong: true,
 		},
+		"one without a token between others": {
+			holds: []Hold{called(1, hold(1, 10, 20)), called(2, hold(noToken, 21, 30)), called(3, hold(2, 31, 40))},
+		},
+		"one without a token among others": {
+			holds: []Hold{called(1, hold(1, 10, 20)), called(2, hold(noToken, 15, 30))}, wrong: true,
+		},
+		"falling around one without a token": {
+			holds: []Hold{called(1, hold(2, 10, 20)), called(2, hold(noToken, 21, 30)), called(3, hold(1, 31, 40))},
+			wrong: true,
+		},
+		"readers without a token": {holds: []Hold{
+			as(modeRead, called(1, hold(noToken, 10, 20))), as(modeRead, called(2, hold(1, 15, 30))),
+		}},
+		"a writer among readers without a token": {
+			holds: []Hold{as(modeRead, called(1, hold(noToken, 10, 20))), called(2, hold(noToken, 15, 30))}, wrong: true,
+		},
 		"the same, with a token that came later": {
 			holds: []Hold{called(22, hold(1, 30, 25)), called(2, hold(2, 10, 20))}, wrong: true,
 		},

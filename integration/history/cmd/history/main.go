@@ -40,11 +40,11 @@ func main() {
 	})
 	flag.BoolVar(&cfg.Forgets, "forgets", false, "the store is made to forget, and nothing else happens to it")
 	flag.BoolVar(&cfg.Linger, "linger", false, "holders stay for long")
-	flag.BoolFunc("java", "clients of Redisson's contend with ours, where one Redis answers for a name", func(string) error {
-		var err error
-		cfg.Java, err = program.ClassPath()
-		return err
-	})
+	flag.BoolFunc("java", "clients of Redisson's contend with ours, on single, cluster and sentinel",
+		func(string) (err error) {
+			cfg.Java, err = program.ClassPath()
+			return err
+		})
 	export := flag.String("export", "", "file for the holds, one to a line, as JSON")
 	flag.Parse()
 	os.Exit(run(cfg, *export))

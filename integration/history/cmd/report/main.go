@@ -40,10 +40,14 @@ var parts = []part{
 	{"redlock over five servers", 10, 12, false, history.Config{Site: history.Quorum}},
 	{"PostgreSQL with a synchronous standby", 10, 14, false, history.Config{Site: history.Postgres}},
 	{"PostgreSQL behind pgbouncer", 4, 5, false, history.Config{Site: history.Bouncer}},
-	{"PostgreSQL, the old primary lives on", 2, 4, false, history.Config{Site: history.Deposed, Lease: 2 * time.Second}},
+	{"PostgreSQL, the old primary lives on", 2, 4, false, history.Config{
+		Site: history.Deposed, Lease: 2 * time.Second,
+	}},
 	{"three etcd servers", 8, 6, false, history.Config{Site: history.Etcd}},
 	{"etcd, the old leader comes back", 0, 2, false, history.Config{Site: history.Thawed}},
-	{"Redis that forgets", 0, 7, false, history.Config{Site: history.Single, Lease: 1200 * time.Millisecond, Forgets: true}},
+	{"Redis that forgets", 0, 7, false, history.Config{
+		Site: history.Single, Lease: 1200 * time.Millisecond, Forgets: true,
+	}},
 	{"PostgreSQL that forgets", 0, 4, false, history.Config{
 		Site: history.Postgres, Lease: 1200 * time.Millisecond, Forgets: true,
 	}},

@@ -34,6 +34,8 @@ public final class HistoryClient {
     private static final long TICK = 3; // milliseconds between two looks at the time, as in worker.go
     private static final long STALLED = TimeUnit.MILLISECONDS.toNanos(TICK + 20); // as in stay.go
 
+    private static final long NO_TOKEN = -1; // as in checker.go
+
     private static final String[] NAMES = {"history-a", "history-b", "history-c", "history-d", "history-e"};
     private static final String READ_WRITE = "history-rw";
     private static final String PERMITS = "history-permits";
@@ -57,13 +59,28 @@ public final class HistoryClient {
         System.setProperty("org.slf4j.simpleLogger.defaultLogLevel", "off"); // each failed request is a stack trace
         try {
             long lease = Long.parseLong(args[4]);
-            new HistoryClient(Redisson.create(config(args[0], args[1].split(","), (int) lease)),
-                    Integer.parseInt(args[2]), Long.parseUnsignedLong(args[3]), lease).obey();
+            new HistoryClient(connect(config(args[0], args[1].split(","), (int) lease)), Integer.parseInt(args[2]),
+                    Long.parseUnsignedLong(args[3]), lease).obey();
         } catch (RuntimeException e) { // Redisson's threads would keep the program alive
             e.printStackTrace();
             System.exit(1);
         }
         System.exit(0);
+    }
+
+    /** Redisson makes no client while a server does not answer, as it may not in a history. */
+    private static RedissonClient connect(Config config) throws InterruptedException {
+        long patience = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+        for (;;) {
+            try {
+                return Redisson.create(config);
+            } catch (RedisException e) {
+                if (System.nanoTime() > patience) {
+                    throw e;
+                }
+                Thread.sleep(100);
+            }
+        }
     }
 
     /** The limits of a request are shorter than Redisson's own, as ours are in a history. */
@@ -179,7 +196,7 @@ public final class HistoryClient {
         final String name;
         final String mode; // as in checker.go; "-": it excludes all others
         String id; // of what take took, beside the client's
-        long token; // 0: it has none
+        long token = NO_TOKEN;
 
         Handle(String name, String mode) {
             this.name = name;
@@ -198,7 +215,7 @@ public final class HistoryClient {
             boolean take(long wait, long lease) {
                 Long got = lock.tryLockAndGetToken(wait, lease, TimeUnit.MILLISECONDS);
                 id = String.valueOf(Thread.currentThread().getId());
-                token = got == null ? 0 : got;
+                token = got == null ? NO_TOKEN : got;
                 return got != null;
             }
 
