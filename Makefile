@@ -34,6 +34,7 @@ nightly: ## run what takes hours: the longest histories, and the tests of make t
 	@scripts/setup-postgres.sh
 	@scripts/setup-etcd.sh
 	@scripts/setup-cc.sh
+	@scripts/setup-java.sh
 	@scripts/nightly.sh
 
 ACQUISITIONS ?= 1000000
@@ -44,6 +45,7 @@ histories: ## run a history on every kind of site, of ACQUISITIONS (a million) a
 	@scripts/setup-postgres.sh
 	@scripts/setup-etcd.sh
 	@scripts/setup-cc.sh
+	@scripts/setup-java.sh
 	cd integration && go run ./history/cmd/report -acquisitions $(ACQUISITIONS) -faults $(FAULTS) -page ../docs/histories.md
 
 INPUTS ?= 1000000

@@ -47,9 +47,8 @@ type Config struct {
 	Acquisitions int // while faults are injected
 	Faults       int // at least as many as there are kinds
 	Seed         uint64
-	Lease        time.Duration                    // zero: 900 ms, and 5 s on etcd
-	Limit        time.Duration                    // for the acquisitions and faults; the run fails if it is not done by then
-	Log          func(format string, args ...any) `json:"-"`
+	Lease        time.Duration // zero: 900 ms, and 5 s on etcd
+	Limit        time.Duration // for the acquisitions and faults; the run fails if it is not done by then
 
 	Site    Site     // Single by default
 	Forgets bool     // the store is made to forget, and no other fault happens; on a single Redis, PostgreSQL and etcd
@@ -57,7 +56,8 @@ type Config struct {
 	Kinds   []string // names of the only kinds of faults; nil means all of the site
 
 	// Java is the class path of Redisson's clients, which contend with ours. "": there are none.
-	Java string `json:"-"`
+	Java string                           `json:"-"`
+	Log  func(format string, args ...any) `json:"-"`
 }
 
 const (
