@@ -116,13 +116,14 @@ func chosen(title, only string) bool {
 
 // run carries out one history.
 func run(cfg history.Config) (report *history.Report, err error) {
+	report = &history.Report{} // which stays if the servers fail
 	ok := servers.Alone(func(t testing.TB) {
 		if report, err = history.Run(t, cfg); err != nil {
 			t.Errorf("%v", err)
 		}
 	})
 	if !ok && err == nil {
-		err = errors.New("a server could not be ended")
+		err = errors.New("the servers failed, as was said above")
 	}
 	return report, err
 }

@@ -34,6 +34,7 @@ public final class HistoryClient {
     private static final long TICK = 3; // milliseconds between two looks at the time, as in worker.go
     private static final long STALLED = TimeUnit.MILLISECONDS.toNanos(TICK + 20); // as in stay.go
 
+    private static final long PATIENCE = 10; // seconds
     private static final long NO_TOKEN = -1; // as in checker.go
 
     private static final String[] NAMES = {"history-a", "history-b", "history-c", "history-d", "history-e"};
@@ -70,7 +71,7 @@ public final class HistoryClient {
 
     /** Redisson makes no client while a server does not answer, as it may not in a history. */
     private static RedissonClient connect(Config config) throws InterruptedException {
-        long patience = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+        long patience = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE);
         for (;;) {
             try {
                 return Redisson.create(config);
@@ -286,12 +287,17 @@ public final class HistoryClient {
             }
         }
 
-        /** Takes something, which must succeed: no fault is left. A refusal is none, as locks are wanted by many. */
+        /**
+         * Takes something, which must succeed in the end, as no fault is left. A refusal is none, as locks are wanted by
+         * many; and Redisson may take seconds to find servers again that had stood still or moved.
+         */
         void live() throws InterruptedException {
             Handle handle = any();
             long since = System.nanoTime();
-            while (new Visit(this, handle, "live", random.nextInt(2_000_000), since).make(lease / 2).equals("busy")) {
-                Thread.onSpinWait();
+            while (!new Visit(this, handle, "live", random.nextInt(2_000_000), since).make(lease / 2).equals("ok")) {
+                if (System.nanoTime() - since > TimeUnit.SECONDS.toNanos(PATIENCE)) {
+                    throw new IllegalStateException("nothing was got within " + PATIENCE + " s after the faults");
+                }
             }
         }
 
@@ -341,7 +347,7 @@ public final class HistoryClient {
             long called = System.nanoTime();
             outcome = take();
             long returned = System.nanoTime();
-            if (!op.equals("live") || !outcome.equals("busy")) { // a call that must succeed goes on until then
+            if (!op.equals("live") || outcome.equals("ok")) { // a call that must succeed goes on until then
                 tell("call", worker.number, op, outcome, since, returned);
             }
             if (!outcome.equals("ok")) {
