@@ -58,6 +58,12 @@ func init() {
 			new:  `failure == refusal`,
 			in:   "internal/redisstore/pipeline", by: "^TestACallWithoutAnAnswerIsNotRefused$",
 		}, {
+			name: "what a set has learned of slots is unknown to the pipe",
+			file: "internal/redisstore/pipeline/exchange.go",
+			old:  `p.cfg.OneSlot.Load()`,
+			new:  `p.cfg.OneSlot == nil`,
+			in:   "multilock", by: "^TestAPlainClientBeforeAServerThatEnforcesSlots$",
+		}, {
 			name: "a greeting uses up the time of the calls that wait for it",
 			file: "internal/redisstore/links/within.go",
 			old:  "\t\t\tr.extend(by)\n",

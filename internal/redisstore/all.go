@@ -12,21 +12,18 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// oneSlot reports whether a script can serve only the keys of one slot, as far as is known.
+// learnSlots records what a refusal says about slots.
 //
 // A client of one address may still talk to a server that wants the keys of a script in one slot: a cluster of one
 // node, or a proxy before a larger one. That shows when a script of several locks is refused, which may happen at
-// any time. The locks are then served one by one, and from then on slot by slot. A refused script did not run, so no
-// new doubt arises.
-func (s *Store) oneSlot() bool { return s.links.Cluster() || s.bySlot.Load() }
-
-// learnSlots records what a refusal says about slots.
+// any time: one of a set, a batch of renewals, or a bundle of the pipe, which shares the flag. The locks are then
+// served one by one, and from then on slot by slot. A refused script did not run, so no new doubt arises.
 //
 // Two goroutines may learn it at the same time, and a third may already send another script of several slots.
 // That one is refused too, and served one by one.
 func (s *Store) learnSlots(err error) {
 	if luacall.Crossed(err) {
-		s.bySlot.Store(true)
+		s.oneSlot.Store(true)
 	}
 }
 

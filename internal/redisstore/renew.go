@@ -83,7 +83,7 @@ func (s *Store) renewApart(ctx context.Context, refused []refusedGroup, all []st
 		calls = calls[len(g.at):]
 		fine := !slices.ContainsFunc(own, func(c *luacall.Call[[]luacall.RenewStatus]) bool { return c.Err != nil })
 		if s.learnSlots(g.err); fine && refusedScript(g.err) {
-			s.bySlot.Store(true)
+			s.oneSlot.Store(true)
 		}
 	}
 }
@@ -111,7 +111,7 @@ func (s *Store) groups(all []store.Renewal) []*group {
 		last   kind
 		g      *group // of the last kind: usually all are of one
 	)
-	oneSlot, byKind := s.oneSlot(), make(map[kind]*group)
+	oneSlot, byKind := s.oneSlot.Load(), make(map[kind]*group)
 	for i := range all {
 		one := &all[i]
 		k := kind{renewer: Unbind(one.Proto).(Keeper).Renewer()}

@@ -29,9 +29,9 @@ const linger = time.Second
 // Store keeps locks in Redis. It implements [store.Store].
 //
 // A store has no goroutine of its own, and no mutex but those of its estimates of the servers' clocks and of what was
-// answered, which are taken alone. What several goroutines share is either fixed by Start,
-// which runs before the first request, or one of the two flags, which only ever change from false to
-// true. A goroutine that reads such a flag too early sends one more script that is refused, or logs nothing.
+// answered, which are taken alone. What several goroutines share is either fixed by Start, which runs before the first
+// request, or one of the two flags, which only ever change from false to true. A goroutine that reads such a flag too
+// early sends one more script that is refused, or logs nothing.
 // The goroutines of the pipe, the hub and the links end in the order End, HangUp, Wait.
 type Store struct {
 	links   *links.Links
@@ -46,13 +46,15 @@ type Store struct {
 
 	used    func()      // called when something was taken or renewed; nil: nothing is
 	unheard atomic.Bool // the log says that releases are not published
-	bySlot  atomic.Bool // the server wants the keys of a script in one slot
+	oneSlot atomic.Bool // the keys of a script must be in one slot: see learnSlots
 	keeping sync.Once   // it listens to those who want what this client keeps, from then on
 }
 
 // New returns a store over connections that it will close.
 func New(conns *links.Links, confirm Confirmation) *Store {
-	return &Store{links: conns, confirm: confirm}
+	s := &Store{links: conns, confirm: confirm}
+	s.oneSlot.Store(conns.Cluster())
+	return s
 }
 
 // OnUse sets a function that is called whenever something was taken or renewed. It must not wait, and must be set
@@ -76,7 +78,7 @@ func (s *Store) Start(host store.Host) {
 		s.links.Hook(Reporter(host.Clock, host.OnCommand))
 	}
 	s.traffic = pipeline.New(pipeline.Config{
-		Client: s.links.Traffic, Shard: s.Node, Bundle: !s.links.Cluster(), Limit: host.Limit,
+		Client: s.links.Traffic, Shard: s.Node, OneSlot: &s.oneSlot, Limit: host.Limit,
 	})
 	releases := wake.Config{
 		Open:    func(ctx context.Context) *redis.PubSub { return s.links.Traffic.Subscribe(ctx) },
@@ -132,7 +134,7 @@ func (s *Store) Replaceable() bool { return s.links.Replaceable() }
 
 // Slot implements [store.Store].
 func (s *Store) Slot(key string) int {
-	if !s.oneSlot() {
+	if !s.oneSlot.Load() {
 		return 0
 	}
 	return keys.Slot(key)

@@ -54,7 +54,7 @@ func (p *Pipe) send(ctx context.Context, cmds []redis.Cmder) error {
 	switch {
 	case len(cmds) == 1:
 		return p.cfg.Client.Process(ctx, cmds[0])
-	case !p.cfg.Bundle || p.apart.Load():
+	case p.cfg.OneSlot.Load():
 		return p.pipeline(ctx, cmds)
 	}
 	return p.bundles(ctx, cmds)
@@ -84,7 +84,7 @@ func (p *Pipe) bundles(ctx context.Context, cmds []redis.Cmder) (failure error) 
 	failure = errors.Join(failure, p.pipeline(ctx, again))
 	for _, b := range bundles {
 		if b.Unfit() {
-			p.apart.Store(true)
+			p.cfg.OneSlot.Store(true)
 		}
 	}
 	return failure

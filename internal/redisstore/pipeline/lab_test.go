@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -51,7 +52,7 @@ func newLabAt(t *testing.T, server *redistest.Server, limit time.Duration) *lab 
 	sha, err := server.Client(t).ScriptLoad(t.Context(), "return ARGV[1]").Result()
 	require.NoError(t, err)
 	pipe := pipeline.New(pipeline.Config{
-		Client: rdb, Shard: func(key string) string { return key[:1] }, Bundle: true, Limit: limit,
+		Client: rdb, Shard: func(key string) string { return key[:1] }, OneSlot: new(atomic.Bool), Limit: limit,
 	})
 	t.Cleanup(pipe.Join)
 	return &lab{T: t, proxy: proxy, rdb: rdb, sha: sha, pipe: pipe}

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -127,7 +128,7 @@ func TestACallThatWaitsForAConnectionEndsInTime(t *testing.T) {
 	derived, err := links.From(given, links.Limits{Command: patience})
 	require.NoError(t, err)
 	pipe := pipeline.New(pipeline.Config{
-		Client: derived.Traffic, Shard: func(string) string { return "" }, Limit: patience,
+		Client: derived.Traffic, Shard: func(string) string { return "" }, Limit: patience, OneSlot: new(atomic.Bool),
 	})
 	defer pipe.Join()
 	defer func() { require.NoError(t, derived.Close()) }() // ends the dial

@@ -21,8 +21,10 @@ type Client interface {
 type Config struct {
 	Client Client
 	Shard  func(key string) string // names the node that serves a key
-	Bundle bool                    // a script may have keys of any slots: there is no cluster
-	Limit  time.Duration           // of every exchange, and the longest of a call
+	// OneSlot says that the keys of a script must be in one slot. It becomes true when anybody learns that: then the
+	// server gets no more bundles.
+	OneSlot *atomic.Bool
+	Limit   time.Duration // of every exchange, and the longest of a call
 }
 
 // Pipe sends calls. Its methods are safe for concurrent use.
@@ -32,7 +34,6 @@ type Pipe struct {
 	cfg     Config
 	working sync.WaitGroup // the workers of all nodes
 	ending  chan struct{}  // closed when every caller that may leave must do so
-	apart   atomic.Bool    // the server takes no bundles
 
 	mu    sync.Mutex // guards all below
 	nodes map[string]*node

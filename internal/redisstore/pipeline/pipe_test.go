@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -189,7 +190,7 @@ func TestACallWithoutAnAnswerIsNotRefused(t *testing.T) {
 	for name, failure := range map[string]error{"what another was told": errRefused, "nothing": nil} {
 		t.Run(name, func(t *testing.T) {
 			pipe := pipeline.New(pipeline.Config{
-				Client: silent{failure}, Shard: func(string) string { return "" }, Limit: patience,
+				Client: silent{failure}, Shard: func(string) string { return "" }, Limit: patience, OneSlot: new(atomic.Bool),
 			})
 			defer pipe.Join()
 			err := pipe.Process(t.Context(), echo(t.Context(), "sha", "a", 1))
