@@ -31,6 +31,7 @@ func TestFairLockDuringASlotMigration(t *testing.T) {
 			lab := redistest.Cluster(t, 2)
 			opts := rlock.ClientOptions{Lease: migrationLease, MaxPoll: 200 * time.Millisecond}
 			a, events := newClient(t, lab.Client(t), opts)
+			opts.Lease = 0 // a waiter gives up when it was refused for a whole lease, as it is while the slot is migrated
 			b, _ := newClient(t, lab.Client(t), opts)
 			m := beginMove(t, lab, "slot")
 			key := m.name("fair")
