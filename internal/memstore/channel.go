@@ -114,8 +114,8 @@ func (sub *subscription) askLocked() {
 			s.server.listen(sub, try) // which of the two timers is first is not said if they are due at once
 			s.made++
 			sub.count = store.Heard{Subscription: s.made}
-			close(sub.ready)
 			sub.wakeLocked()
+			close(sub.ready)
 		}
 	})
 }

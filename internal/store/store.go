@@ -121,7 +121,8 @@ type Member struct {
 type Ticket interface {
 	// C is ready when a message arrived, or may have been missed, since the last receive from it.
 	C() <-chan struct{}
-	// Ready is closed when the subscription is confirmed: every release from then on is heard.
+	// Ready is closed when the subscription is confirmed: every release from then on is heard. If C is woken for that
+	// too, it is before.
 	Ready() <-chan struct{}
 	// Heard is how many messages were received.
 	Heard() Heard

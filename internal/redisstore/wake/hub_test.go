@@ -242,3 +242,24 @@ func TestASubscriptionIsMadeWhenTheKindIsKnown(t *testing.T) {
 	woken(t, ticket, "a message")
 	ticket.Leave()
 }
+
+// A waiter that sees Ready tries at once. The wake-up of the confirmation is there by then, so it can take it along, and
+// does not try again for it.
+func TestReadyComesAfterItsWakeUp(t *testing.T) {
+	proxy := faultproxy.Start(t, redistest.Shared(t).Addr())
+	hub := newHub(t, options(proxy.Addr()))
+	for i := range 20 {
+		gate, channel := faultproxy.NewGate(), fmt.Sprint(redistest.Key(t), i)
+		proxy.On(faultproxy.Command("SUBSCRIBE"), faultproxy.HoldRequest(gate))
+		tickets := make([]*wake.Ticket, 500) // all there before the confirmation
+		for k := range tickets {
+			tickets[k] = hub.Listen(channel)
+		}
+		gate.Open()
+		ready(t, tickets[0])
+		for _, ticket := range tickets {
+			require.Len(t, ticket.C(), 1)
+			ticket.Leave()
+		}
+	}
+}

@@ -239,11 +239,11 @@ func (l *line) subscription(m *redis.Subscription) error {
 func (t *topic) confirm() {
 	t.confirmed = true
 	t.heard = store.Heard{Subscription: t.line.hub.stands.Add(1)}
+	t.wakeAll() // before Ready is closed: a waiter that sees Ready finds this wake-up too, and asks once for both
 	if !t.opened {
 		t.opened = true
 		close(t.ready)
 	}
-	t.wakeAll()
 }
 
 // wakeAll wakes all waiters and not only one. It cannot know which of them Redis would serve, and one that is

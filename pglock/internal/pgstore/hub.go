@@ -165,11 +165,11 @@ func (h *hub) stands() {
 	defer h.mu.Unlock()
 	h.made++
 	h.sub = h.made
-	close(h.ready)
 	for _, l := range h.lines {
 		l.messages, l.rivals = 0, rivals{}
 		l.wakeLocked()
 	}
+	close(h.ready)
 }
 
 // broke says that messages may be missed from now on.
