@@ -191,8 +191,16 @@ func init() {
 			in: pgstore, by: "^TestACopyIsAnswered$",
 		}, {
 			name: "PostgreSQL: what a copy took is relied on though the standby may lack it",
-			file: pgstore + "/lock.go", old: "s.confirm(s.Within(ctx, when.Within), a)", new: "nil",
+			file: pgstore + "/lock.go", old: "s.confirm(s.Within(ctx, when.Within), a)", new: "true, error(nil)",
 			in: "pglock", by: "^TestAHoldThatTheStandbyLacksIsNotReliedOn$",
+		}, {
+			name: "PostgreSQL: what a copy took is relied on though the new primary lacks it",
+			file: pgstore + "/lock.go", old: "fences[one.name] != one.fence", new: "fences == nil",
+			in: pgstore, by: "^TestWhatAnotherServerLacksIsNotConfirmed$",
+		}, {
+			name: "PostgreSQL: what a copy took is relied on though the new primary has it with another token",
+			file: pgstore + "/lock.go", old: "fences[one.name] != one.fence", new: "fences[one.name] == 0",
+			in: pgstore, by: "^TestWhatAnotherServerLacksIsNotConfirmed$",
 		}, {
 			name: "PostgreSQL: a server of another timeline is the same",
 			file: pgstore + "/store.go",

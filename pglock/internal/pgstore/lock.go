@@ -155,7 +155,11 @@ func (s *Store) timed(ctx context.Context, when store.Timing, a *attempt, taken 
 			case taken():
 				return serverclock.Answer{Now: now}, nil
 			case a.mine():
-				return serverclock.Answer{Now: now}, s.confirm(s.Within(ctx, when.Within), a)
+				if confirmed, err := s.confirm(s.Within(ctx, when.Within), a); confirmed || err != nil {
+					return serverclock.Answer{Now: now}, err
+				}
+				a.found = nil // on another server, which is asked from here on
+				continue
 			case a.decided():
 				return serverclock.Answer{Now: now}, nil
 			case now > within.NotAfter:
@@ -217,11 +221,29 @@ func (a *attempt) again(one stands, poll time.Duration) time.Duration {
 // confirm makes sure that what an earlier copy took is where it must be. It is seen as soon as its commit stands on
 // this server, be it that nobody waits for the standby any more: an operator, or the end of the connection, ends that
 // wait.
-func (s *Store) confirm(ctx context.Context, a *attempt) error {
-	return s.send(ctx, s.conns.traffic, request{
+//
+// The connection may be one to another server than that which was asked: a standby that has taken over meanwhile, while
+// the old primary lives on. There the rows may not have the id, or have it with another token, from another copy. Then
+// confirm reports false, and what was seen is worth nothing.
+func (s *Store) confirm(ctx context.Context, a *attempt) (confirmed bool, err error) {
+	fences := make(map[string]int64)
+	err = s.send(ctx, s.conns.traffic, request{
 		name: "confirm", calls: len(a.names), relied: true,
-		within: func(b *pgx.Batch) { b.Queue(s.sql.confirm, a.names, a.id) },
+		within: func(b *pgx.Batch) {
+			b.Queue(s.sql.confirm, a.names, a.id).Query(func(rows pgx.Rows) error {
+				var name string
+				var fence int64
+				_, err := pgx.ForEachRow(rows, []any{&name, &fence}, func() error {
+					fences[name] = fence
+					return nil
+				})
+				return err
+			})
+		},
 	})
+	return !slices.ContainsFunc(a.found, func(one stands) bool {
+		return one.of(a.id) && fences[one.name] != one.fence
+	}), err
 }
 
 // lockedFor is how soon to ask again for a lock that is free, and whose row is locked: by an attempt of another client,

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/store"
+	"github.com/holdfast-go/holdfast/internal/testkit/pgproxy"
+	"github.com/holdfast-go/holdfast/internal/testkit/pgtest"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
@@ -43,6 +45,47 @@ func TestACopyIsAnswered(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, store.Busy, busy.Status)
 	require.Equal(t, 0, busy.Which)
+}
+
+// A copy that sees what an earlier one took confirms that, by a connection that may be one to another server: a standby
+// that has taken over and lacks the hold, or has it with another token. Then what the old server showed is worth nothing.
+func TestWhatAnotherServerLacksIsNotConfirmed(t *testing.T) {
+	t.Parallel()
+	for name, elsewhere := range map[string]string{
+		"the lock is free":           "id = NULL, until = 'epoch'",
+		"somebody else has the lock": "id = 'd:9'",
+		"a copy took it there":       "fence = fence + 7",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRows(t)
+			proxy := pgproxy.Start(t, pgtest.Shared(t).Addr())
+			p := rows{proxy.To(r.url), r.sql}.open(t, "c")
+			first := p.take("n", "c:1")
+			gate := pgproxy.NewGate()
+			held := proxy.On("AND id = $2::text ORDER BY name FOR NO KEY UPDATE", pgproxy.Hold(gate))
+			copied := make(chan store.AcquireReply, 1)
+			go func() {
+				reply, _ := p.acquire("n", "c:1")
+				copied <- reply
+			}()
+			held.Wait(t, 1)
+			s := r.session(t)
+			s.exec("UPDATE holdfast_lock SET " + elsewhere)
+			gate.Open()
+			reply := <-copied
+			switch name {
+			case "the lock is free":
+				require.Equal(t, store.Held, reply.Status)
+				require.Greater(t, reply.Fence, first.Fence)
+			case "somebody else has the lock":
+				require.Equal(t, store.Busy, reply.Status)
+			default:
+				require.Equal(t, store.Already, reply.Status)
+				require.Equal(t, first.Fence+7, reply.Fence)
+			}
+		})
+	}
 }
 
 // A copy that comes after the release of its id, and in time, takes the lock again, so the id is released until the

@@ -3,4 +3,5 @@
 -- read would wait for nothing.
 --
 -- $1: names, $2: id
-SELECT FROM {{table}} WHERE name = ANY ($1::text[]) AND id = $2::text ORDER BY name FOR NO KEY UPDATE
+-- returns, for each row with the id: the name, the token
+SELECT name, fence FROM {{table}} WHERE name = ANY ($1::text[]) AND id = $2::text ORDER BY name FOR NO KEY UPDATE
