@@ -47,22 +47,24 @@ func init() {
 			in:   "internal/redisstore/luacall", by: "^TestReleaseAll$",
 		}, {
 			name: "who waits for one of several locks keeps what an earlier copy of its request took",
-			file: "internal/engine/all.go",
+			file: "internal/engine/lockset.go",
 			old:  `w.renounce() // an earlier copy`,
 			new:  `_ = sent // an earlier copy`,
 			in:   "multilock", by: "^TestValidityOfWhatAnEarlierCopyTook$",
 		}, {
 			name: "the loss of one of several locks leaves the others held",
 			file: "internal/hold/level.go",
-			old:  `if tied := a.tied.Load(); tied != nil &&`,
-			new:  `if tied := a.tied.Load(); tied != nil && l.hold == nil &&`,
+			old:  `if tied := a.tied.Load(); tied != nil && cause`,
+			new:  `if tied := a.tied.Load(); tied != nil && l.hold == nil && cause`,
 			in:   "multilock", by: "^TestLossOfOneMemberEndsAll$",
 		}, {
 			name: "a wait for several locks forgets that one was busy when it moves to another",
-			file: "internal/engine/all.go",
-			old:  `g.at, g.busy = other.at, true`,
-			new:  `g.at, g.busy = other.at, false`,
-			in:   "multilock", by: "^TestAWaitThatEndsOnItsWayToAnotherLine$",
+			file: "internal/engine/lockset.go",
+			old: `		g.at, g.busy = other.at, true
+	}`,
+			new: `		g.at, g.busy = other.at, false
+	}`,
+			in: "multilock", by: "^TestAWaitThatEndsOnItsWayToAnotherLine$",
 		},
 	}...)
 }

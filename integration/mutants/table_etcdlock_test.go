@@ -144,7 +144,7 @@ func init() {
 			in: etcdstore, by: "^TestAnAcquisitionUnderALeaseThatIsOver$",
 		}, {
 			name: "etcd: an acquisition that arrives after its hold was lost stands",
-			file: "internal/engine/lose.go", old: "if g.doubt > 0 && g.proto.Traits().Lasts {", new: "if g.doubt < 0 {",
+			file: "internal/engine/grant.go", old: "if g.doubt > 0 && g.proto.Traits().Lasts {", new: "if g.doubt < 0 {",
 			in: "etcdlock", by: "^TestAnAcquisitionThatArrivesLate$/^its_hold_was_lost$",
 		}, {
 			name: "etcd: a lease counts from the answer to a keep-alive",

@@ -16,7 +16,7 @@ type mutant struct {
 var table = append(histories, []mutant{
 	{
 		name: "a fair lock passes over the next in the queue",
-		file: "internal/localqueue/line.go",
+		file: "internal/localqueue/place.go",
 		old:  `w.ticket > 0 && w.ticket <= q.next && !p.unsure`,
 		new:  `!p.unsure`,
 		in:   "fairlock", by: "^TestPassingKeepsTheOrderOfTheQueue$",
@@ -34,20 +34,22 @@ var table = append(histories, []mutant{
 		in:   "internal/redisstore/luacall", by: "^TestFairLockSeesWhoComesToAClientThatWasAlone$",
 	}, {
 		name: "a waiter that has to be heard of is not told",
-		file: "internal/localqueue/line.go",
-		old: `		w.signal()
+		file: "internal/localqueue/place.go",
+		old: `		w.state = Asking
+		w.signal()
 `,
-		new: ``,
-		in:  "internal/localqueue", by: "^TestOnlyTheFirstPolls$",
+		new: `		w.state = Asking
+`,
+		in: "internal/localqueue", by: "^TestOnlyTheFirstPolls$",
 	}, {
 		name: "only the first turn that is passed on is looked after",
-		file: "internal/engine/turns.go",
+		file: "internal/engine/queue.go",
 		old:  `e.wheel.Schedule(&t.timer, at)`,
 		new:  `_ = at`,
 		in:   "fairlock", by: "^TestInspectInALaterTurnOfARun$",
 	}, {
 		name: "a waiter is passed a fair lock while its registration may still be carried out",
-		file: "internal/localqueue/line.go",
+		file: "internal/localqueue/place.go",
 		old:  ` && p.late == 0`,
 		new:  ``,
 		in:   "internal/localqueue", by: "^TestPassingToOneThatHasAPlace$",
@@ -59,7 +61,7 @@ var table = append(histories, []mutant{
 		in:   "internal/memstore", by: "^TestOneThatLeavesDuringItsRegistrationHasNoPlace$",
 	}, {
 		name: "the registrar does not learn which waiters left",
-		file: "internal/localqueue/register.go",
+		file: "internal/localqueue/place.go",
 		old:  `left = append(left, w.ID)`,
 		new:  `_ = w`,
 		in:   "internal/localqueue", by: "^TestLongSearchOfAQueue$",
@@ -71,13 +73,13 @@ var table = append(histories, []mutant{
 		in:   "internal/serverclock", by: "^TestNothingIsCarriedOutAfterTheIdIsForgotten$",
 	}, {
 		name: "a hold that is lost and never unlocked has no end for an observer",
-		file: "internal/engine/lose.go",
+		file: "internal/engine/grant.go",
 		old:  "\t\te.events.ended(ended.Owners, err)\n",
 		new:  "",
 		in:   "internal/testkit/observertest", by: "^TestEveryWayIsToldOnce$",
 	}, {
 		name: "a hold that Close ends has no end for an observer",
-		file: "internal/engine/close.go",
+		file: "internal/engine/engine.go",
 		old:  "\t\te.events.ended(ended.Owners, ended.Cause)\n",
 		new:  "",
 		in:   "internal/testkit/observertest", by: "^TestEveryWayIsToldOnce$",
@@ -125,10 +127,12 @@ var table = append(histories, []mutant{
 		in:   "internal/redisstore/luacall", by: "^TestFairLockSaysThatAnotherWasMeant$",
 	}, {
 		name: "a hold passes to a waiter that has another place than it was told",
-		file: "internal/localqueue/line.go",
-		old:  `			w.Place.unsure = true`,
-		new:  `			_ = w`,
-		in:   "internal/localqueue", by: "^TestPassingToOneThatHasAPlace$",
+		file: "internal/localqueue/place.go",
+		old: `		if w.Registers() {
+			w.Place.unsure = true`,
+		new: `		if w.Registers() {
+			_ = w`,
+		in: "internal/localqueue", by: "^TestPassingToOneThatHasAPlace$",
 	}, {
 		name: "a claim leaves its waiter in the queue",
 		file: "lua/fair_acquire.lua",
@@ -206,7 +210,7 @@ var table = append(histories, []mutant{
 		in:   "internal/redisstore/luacall", by: "^TestFairLockRunEnds$",
 	}, {
 		name: "a hold passes however long ago Redis said who stands next",
-		file: "internal/localqueue/line.go",
+		file: "internal/localqueue/place.go",
 		old:  `now-q.stood >= runTime+min(q.run.trip, longTrip)`,
 		new:  `now < q.stood`,
 		in:   "internal/localqueue", by: "^TestPassingToOneThatHasAPlace$",
@@ -309,7 +313,7 @@ var table = append(histories, []mutant{
 		in:  "internal/localqueue", by: "^TestLongSearchOfAQueue$",
 	}, {
 		name: "a hold passes while another one is in the way",
-		file: "internal/localqueue/pass.go",
+		file: "internal/localqueue/queue.go",
 		old:  `q.holds.anyBesides(mode, w.Kind.Excludes) || `,
 		new:  ``,
 		in:   "internal/localqueue", by: "^TestLongSearchOfAQueue$",
@@ -321,13 +325,13 @@ var table = append(histories, []mutant{
 		in:   "internal/localqueue", by: "^TestLongSearchOfAQueue$",
 	}, {
 		name: "whoever left is registered all the same",
-		file: "internal/localqueue/register.go",
+		file: "internal/localqueue/place.go",
 		old:  "if w.state == Left {\n\t\t\tcontinue",
 		new:  "if w.state == Left && w.listed() {\n\t\t\tcontinue",
 		in:   "internal/localqueue", by: "^TestLongSearchOfAQueue$",
 	}, {
 		name: "a goroutine that comes back at once owes nothing",
-		file: "internal/engine/pass.go",
+		file: "internal/engine/unlock.go",
 		old:  `return nil, g.portion != nil || g.proto.Excludes(g.proto.Mode())`,
 		new:  `return nil, false`,
 		in:   "rlock", by: "^TestClientsOfOneGoroutineShare$",
@@ -351,7 +355,7 @@ var table = append(histories, []mutant{
 		in:   "internal/engine", by: "^TestAKeyThatIsRemovedIsNotEntered$",
 	}, {
 		name: "a series of short turns does not end",
-		file: "internal/localqueue/series.go",
+		file: "internal/localqueue/run.go",
 		old:  `if took+took/time.Duration(s.turns) > runShort {`,
 		new:  `if took+took/time.Duration(s.turns) > time.Hour {`,
 		in:   "internal/localqueue", by: "^TestASeriesIsBoundedByTime$",
@@ -363,7 +367,7 @@ var table = append(histories, []mutant{
 		in:   "internal/redisstore/wake", by: "^TestAWritersReleaseCountsOnce$",
 	}, {
 		name: "nobody else has a turn where memory is not enough",
-		file: "internal/engine/pass.go",
+		file: "internal/engine/unlock.go",
 		old:  `return nil, g.portion == nil`,
 		new:  `return nil, false`,
 		in:   "internal/engine", by: "^TestWhereMemoryIsNotEnough$",
@@ -387,7 +391,7 @@ var table = append(histories, []mutant{
 		in:   "internal/hold", by: "^TestManyLossesAtOnceDelayNoOther$",
 	}, {
 		name: "a lock that is to be retained is free when it is unlocked",
-		file: "internal/engine/release.go",
+		file: "internal/engine/unlock.go",
 		old:  `if d > 0 {`,
 		new:  `if d < 0 {`,
 		in:   "internal/testkit/simulation", by: "^TestSchedules$", says: "before it may, after a hold with a MinHold",
@@ -441,7 +445,7 @@ var table = append(histories, []mutant{
 		in:   "internal/redisstore/luacall", by: "^TestFairLockPassesOverTheClientOfAHolderWhoseLeaseRanOut$",
 	}, {
 		name: "a hold that is granted to a caller that has left stays",
-		file: "internal/engine/ask.go",
+		file: "internal/engine/attempt.go",
 		old:  `case after.InDoubt(), sent.reply.Status == store.Held, sent.reply.Status == store.Already:`,
 		new:  `case after.InDoubt():`,
 		in:   "internal/engine", by: "^TestSearchOfAKey$/^passing$", says: "left behind",
@@ -517,7 +521,7 @@ var table = append(histories, []mutant{
 		in:   "internal/memstore", by: "^TestACopyOfACountCountsOnce$",
 	}, {
 		name: "a count that was refused and given up is not cancelled",
-		file: "internal/engine/request.go",
+		file: "internal/engine/lock.go",
 		old:  `r.Loose || r.Proto.Traits().Marks`,
 		new:  `r.Proto.Traits().Marks`,
 		in:   "internal/memstore", by: "^TestACopyOfACountThatWasGivenUpTakesNothing$",
@@ -535,13 +539,13 @@ var table = append(histories, []mutant{
 		in:   "internal/memstore", by: "^TestAReadAfterItsWriteHasTheNewestToken$",
 	}, {
 		name: "a turn has its predecessor's token",
-		file: "internal/engine/pass.go",
+		file: "internal/engine/unlock.go",
 		old:  `fence := g.fence + 1`,
 		new:  `fence := g.fence`,
 		in:   "rlock", by: "^TestATurnCostsNoRequest$",
 	}, {
 		name: "the last turn forgets what may come late",
-		file: "internal/engine/pass.go",
+		file: "internal/engine/unlock.go",
 		old:  `g.fence, g.spare = fence, g.spare-1`,
 		new:  `g.fence, g.spare, g.doubt = fence, g.spare-1, 0`,
 		in:   "internal/testkit/faulttest", by: "^TestACopyOfTheAcquisitionThatBeganARunTakesNothing$",
@@ -577,19 +581,19 @@ var table = append(histories, []mutant{
 		in:   "internal/engine", by: "^TestOnlyAGrantBetweenTwoHoldsPasses$",
 	}, {
 		name: "a handle that is not reentrant enters",
-		file: "internal/engine/reenter.go",
+		file: "internal/engine/grant.go",
 		old:  `if req.Reentry == Refused {`,
 		new:  `if req.Reentry > Refused {`,
 		in:   "rlock", by: "^TestNonReentrantRefusesTheContextOfAHold$",
 	}, {
 		name: "a handle that is not reentrant enters by the other side",
-		file: "internal/engine/inside.go",
+		file: "internal/engine/lock.go",
 		old:  `g.enterable(l, req)`,
 		new:  `g.standing(l)`,
 		in:   "rlock", by: "^TestNonReentrantOfOtherKinds$",
 	}, {
 		name: "a set takes the others before a member refuses to be entered",
-		file: "internal/engine/all.go",
+		file: "internal/engine/lockset.go",
 		old:  `grantOf(l.Hold()).enterable(l, req)`,
 		new:  `grantOf(l.Hold()).standing(l)`,
 		in:   "rlock", by: "^TestNonReentrantRefusesTheContextOfAHold$",
@@ -631,7 +635,7 @@ var table = append(histories, []mutant{
 		in:   "rlock", by: "^TestARenewalInTimePutsTheGraceOff$",
 	}, {
 		name: "a hold that was lost by its grace is released while the work stops",
-		file: "internal/engine/lose.go",
+		file: "internal/engine/grant.go",
 		old:  `g.disowned(g.Lease.ValidUntil() - g.engine().clock.Now())`,
 		new:  `g.disowned(0)`,
 		in:   "rlock", by: "^TestGraceEndsTheHoldBeforeItsValidity$",
@@ -667,13 +671,13 @@ var table = append(histories, []mutant{
 		in:   "rlock", by: "^TestTheCountIsTriedAgainWhileTheHoldLives$",
 	}, {
 		name: "who hears a release does not ask",
-		file: "internal/engine/suspect.go",
+		file: "internal/engine/grant.go",
 		old:  `e.watchdog.Hurry(&g.Lease)`,
 		new:  `_ = g.Lease.ValidUntil()`,
 		in:   "rlock", by: "^TestWhoHearsARelease$",
 	}, {
 		name: "who hears a release passes on",
-		file: "internal/engine/pass.go",
+		file: "internal/engine/unlock.go",
 		old:  `if g.suspect || `,
 		new:  `if `,
 		in:   "rlock", by: "^TestWhoHearsARelease$",
@@ -685,7 +689,7 @@ var table = append(histories, []mutant{
 		in:   "rwlock", by: "^TestWhatIsNotPassedToTheNextWriter$",
 	}, {
 		name: "a read inside a writer's turn has the end of the range for its token",
-		file: "internal/engine/inside.go",
+		file: "internal/engine/grant.go",
 		old:  `g.fence, h.Fence = o.fence, o.fence`,
 		new:  `_ = o.fence`,
 		in:   "rwlock", by: "^TestAWritersTurnCostsNoRequest$",
@@ -727,19 +731,19 @@ var table = append(histories, []mutant{
 		in:   "rwlock", by: "^TestAReaderThatWouldOvertakeDoesNotJoin$",
 	}, {
 		name: "what is read inside a writer's hold is joined",
-		file: "internal/engine/await.go",
+		file: "internal/engine/join.go",
 		old:  `req.Renewed && under.id == ""`,
 		new:  `req.Renewed`,
 		in:   "rwlock", by: "^TestWhatIsNotJoined$",
 	}, {
 		name: "each reader of a crowd asks for itself",
-		file: "internal/localqueue/await.go",
+		file: "internal/localqueue/join.go",
 		old:  `a != nil && a.state == Asking`,
 		new:  `a != nil && a.state == Left`,
 		in:   "rwlock", by: "^TestACrowdOfReadersSendsOneRequest$",
 	}, {
 		name: "a reader waits for another's answer for ever",
-		file: "internal/engine/await.go",
+		file: "internal/engine/join.go",
 		old: `			w.overdue()
 `,
 		new: ``,
@@ -773,7 +777,7 @@ var table = append(histories, []mutant{
 		in:   "semaphore", by: "^TestPermitsPassWithoutARequest$",
 	}, {
 		name: "permits pass inside a process for ever",
-		file: "internal/localqueue/pass.go",
+		file: "internal/localqueue/queue.go",
 		old:  `if w != nil && r.over(now, q.debt.others) {`,
 		new:  `if w != nil && p == nil && r.over(now, q.debt.others) {`,
 		in:   "internal/localqueue", by: "^TestARunOfAPortionIsItsOwn$",
@@ -845,7 +849,7 @@ var table = append(histories, []mutant{
 		in:   "internal/engine", by: "^TestALostHoldThatIsUnlockedIsInNobodysWay$",
 	}, {
 		name: "a lost hold is in nobody's way while one of its contexts goes on",
-		file: "internal/hold/part.go",
+		file: "internal/hold/level.go",
 		old:  `p.Vacant = g.state == over && g.levelsLocked() == 0`,
 		new:  `p.Vacant = g.state == over`,
 		in:   "internal/engine", by: "^TestALostHoldThatIsUnlockedIsInNobodysWay$",

@@ -31,7 +31,7 @@
 //
 // Each request is written with four questions in mind. The answers, for the requests that this package sends:
 //
-// An acquisition (attempt.go, ask.go).
+// An acquisition (attempt.go).
 //   - The reply is lost after the effect: the next attempt has the same id and is answered "already"; validity counts
 //     from the first sending. Without a next attempt the id is disowned.
 //   - The reply comes late: it is used if the caller still waits, and its hold is valid for what is left of the lease.
@@ -40,18 +40,18 @@
 //   - The process stops for a minute: a request that had not left is too late for the store; a hold that was granted is
 //     over by the clock before its caller gets to see it.
 //
-// A release (release.go).
+// A release (unlock.go).
 //   - Lost after the effect: the next sending finds the id gone, which then is no loss.
 //   - Late: the id is never used again, so a copy that comes later finds nothing.
 //   - The context ends: it has none but the release timeout; after that the ledger goes on.
 //   - The process stops: the contexts have ended before; the lock is free when its lease is over.
 //
-// A step of the count of levels (count.go). Nobody waits for it.
+// A step of the count of levels (grant.go). Nobody waits for it.
 //   - Lost after the effect: the next step is answered what stands, and the one after it starts from there.
 //   - Late: the hold is gone, and nothing is written; or the count is wrong until the next step. Nobody decides by it.
 //   - It has no context, and carries no lease: nothing depends on when it comes.
 //
-// A renewal (renew.go).
+// A renewal (grant.go).
 //   - Lost after the effect: the lease is longer than is known here, and the hold ends earlier than it must.
 //   - Late: an answer counts from the sending. If validity is over by then, it revives nothing.
 //   - The process stops: the wheel ends what is over before it renews anything.
@@ -62,8 +62,8 @@
 //   - Late: as with an acquisition, the store does not carry it out.
 //   - The process stops: its client is taken for dead, learns of it when it goes on, and gets its places back.
 //
-// An export and an import (transfer.go), and an acquisition of a set (all.go), are acquisitions. A change that nobody
-// holds (take.go) is remembered by its id in the store, until it cannot come again. A look (inspect.go) changes
+// An export and an import (transfer.go), and an acquisition of a set (lockset.go), are acquisitions. A change that
+// nobody holds (take.go) is remembered by its id in the store, until it cannot come again. A look (inspect.go) changes
 // nothing.
 //
 // # The queue of a key
@@ -74,7 +74,7 @@
 // grants of one name, and the table finds it.
 //
 // When a holder of this process is done, the next in the queue gets the grant that the store knows: in memory, with a
-// Hold, a context and a fencing token of its own (see pass.go). When a run of such turns has taken some time, or if
+// Hold, a context and a fencing token of its own (see unlock.go). When a run of such turns has taken some time, or if
 // passing in memory is not possible, the lock is released. If only this process received the message of that release,
 // its next waiter asks at once. Otherwise this process owes a turn to each of the others (the fairness debt): it waits
 // for as many releases as there were other receivers, counted by their messages. If none comes for some milliseconds it
@@ -91,7 +91,7 @@
 // # What observers are told
 //
 // A call that begins something is told of when it begins and when it returns, and its hold when it is there and when it
-// is over (observed.go). A dashboard adds these up, so each beginning must have one end, whatever happens in between.
+// is over (events.go). A dashboard adds these up, so each beginning must have one end, whatever happens in between.
 // The rules that make this true:
 //
 //   - A call is told of in its own goroutine, by one function that frames everything the call may do (lock.go, take.go,

@@ -40,18 +40,6 @@ func (w *Errors) silence(err error) error {
 // Unanswered says what callers are told of a request that the store did not serve: what it is, and why.
 func (w *Errors) Unanswered(err error) (kind, cause error) { return w.silence(err), ours(err) }
 
-// Events are told what happens. Nil functions are skipped.
-type Events struct {
-	Renewed func(name string, err error)
-	Lost    func(err error) // what Errors.Lost made
-	Command func(command store.Command)
-
-	Begin func(ctx context.Context, call Call) context.Context
-	End   func(ctx context.Context, call Call, waited time.Duration, err error)
-	Held  func(ctx context.Context, call Call) context.Context
-	Ended func(ctx context.Context, call Call, held time.Duration, err error)
-}
-
 // callError is an error of the public vocabulary with what lies behind it. Both match errors.Is, and
 // the text names the lock. For example, a Lock whose context ended while another held the lock matches ErrBusy and
 // context.DeadlineExceeded, and one whose context ended while the store was silent matches ErrUnavailable in place of

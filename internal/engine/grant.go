@@ -1,11 +1,15 @@
 package engine
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/crash"
 	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/localqueue"
+	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
@@ -26,8 +30,8 @@ type Grant struct {
 	fence   int64               // the token of the newest Hold
 	portion *localqueue.Portion // what it is one of; nil: of nothing
 	spare   int16               // how many numbers right above fence are for those to whom it is passed
-	suspect bool                // a message said that somebody released the lock (see suspect.go)
-	kept    *kept               // what one has that may be idle; nil: it may not (see idle.go)
+	suspect bool                // a message said that somebody released the lock (see suspect)
+	kept    *kept               // what one has that may be idle; nil: it may not (see keeper.go)
 }
 
 func (g *Grant) engine() *Engine { return g.key.table.engine }
@@ -59,10 +63,12 @@ func (e *Engine) host() hold.Host {
 	}
 }
 
-// want is what the request wants.
-func (r Request) want() hold.Want {
-	terms := hold.Terms{Lease: r.Lease, Renewed: r.Renewed, Keep: r.Keep, Yields: r.Yields}
-	return hold.Want{Terms: terms, Limits: r.Limits, Place: r.Place}
+// portionOf is what a hold that the store granted is a portion of, with a run that begins.
+func portionOf(p store.Protocol) *localqueue.Portion {
+	if n := p.Traits().Portion; n > 0 {
+		return &localqueue.Portion{Size: n}
+	}
+	return nil
 }
 
 // newGrantLocked makes the local side of what the store granted for a key, with its first Hold. Start is when the
@@ -115,6 +121,17 @@ func begin(ctx context.Context, h *hold.Hold, req Request) (*hold.Level, bool) {
 	return l, ok
 }
 
+// withinLocked gives a hold that stands inside another the outer one's token, though the outer one may be over by now.
+// What the store told is the end of the range that the outer one reserved, of which it may have a lower number.
+//
+// For example, a writer's turn has token 1,005 of a range that ends at 1,999. It reads inside its hold, and the
+// answer to that request names 1,999, the newest that the store knows. Had the read that token, storage that it writes
+// to would refuse the writer's own next write with 1,005, and those of the writers whose turns follow.
+//
+// The store says whether it stands there. Where the outer hold was over before the store came to the request, others
+// may have written meanwhile, whose tokens are above that of the outer one: the hold has the newest then.
+func (g *Grant) withinLocked(h *hold.Hold, o outer) { g.fence, h.Fence = o.fence, o.fence }
+
 // expireIfOver ends a grant that is not valid any more, should the watchdog not have come to it yet.
 func (g *Grant) expireIfOver() {
 	if !g.Valid() {
@@ -135,6 +152,321 @@ func (e *Engine) carried(ctx context.Context, p store.Protocol) *hold.Level {
 // isSide reports whether g is a grant of p's lock, on any side of it.
 func (e *Engine) isSide(g *Grant, p store.Protocol) bool {
 	return g.engine() == e && g.proto.Key() == p.Key()
+}
+
+// reenter adds one level to a Hold that ctx carries. The grant keeps its lease, whatever the request says of one, and
+// nothing is sent (see package hold).
+func (g *Grant) reenter(ctx context.Context, from *hold.Level, req Request) (*hold.Level, error) {
+	if err := g.enterable(from, req); err != nil {
+		return nil, err
+	}
+	l := from.Hold().Nest(ctx, from, req.MaxHold, g.proto.Traits().Counts)
+	if l == nil { // it ended since
+		return nil, cmp.Or(g.standing(from), g.notHeld())
+	}
+	g.retainFor(req.MinHold)
+	return l, nil
+}
+
+// enterable reports why a request cannot enter a level that ctx carries. A loss counts first, since the caller is to
+// learn of it.
+func (g *Grant) enterable(from *hold.Level, req Request) error {
+	if err := g.standing(from); err != nil {
+		return err
+	}
+	if req.Reentry == Refused {
+		return g.engine().cfg.Errors.Reentry(g.proto, from.Place())
+	}
+	return nil
+}
+
+// standing reports why a level that ctx carries cannot be entered again. It is asked first by everything that is done
+// inside a Hold. A process that stood still for longer than the lease may come here before its wheel has ended the
+// contexts; so validity is compared with the clock, and a grant that is over is ended here and now.
+func (g *Grant) standing(from *hold.Level) error {
+	g.expireIfOver()
+	err := from.Standing()
+	if err == g.engine().cfg.Errors.Released {
+		return g.notHeld()
+	}
+	return err
+}
+
+// holding is the innermost open level that ctx carries of a lock, with its grant, if it is not lost.
+func (e *Engine) holding(ctx context.Context, p store.Protocol) (*hold.Level, *Grant, error) {
+	l := e.carried(ctx, p)
+	if l == nil {
+		return nil, nil, e.notHeld(p)
+	}
+	g := grantOf(l.Hold())
+	return l, g, g.standing(l)
+}
+
+// overCause is why a Hold ended.
+func overCause(h *hold.Hold) error {
+	if err := h.Err(); err != nil {
+		return err
+	}
+	return grantOf(h).notHeld()
+}
+
+// count has a step sent by a goroutine of its own. That is refused when Close is at work, which then ends the hold.
+func (g *Grant) count(from, to int32) {
+	g.engine().sender.Spawn(func() { g.sendCount(from, to) })
+}
+
+// sendCount tells the store how many levels there are, once. The request does no harm when it is late: it changes a
+// count and nothing else, where the hold still stands with the count that the step starts from (see package hold).
+// Without an answer it is not known what stands, and the hold asks again, after a third of a lease at the latest.
+func (g *Grant) sendCount(from, to int32) {
+	e := g.engine()
+	var stands int64
+	err := request.Exchange(crash.Count, func() (err error) {
+		within := e.sender.Within(background, e.sender.Limit(e.cfg.Lease))
+		stands, err = g.proto.Levels(within, g.id, int64(from), int64(to))
+		return err
+	})
+	switch store.FaultOf(err) {
+	case store.FaultNone, store.FaultConflict:
+		g.Counted(int32(stands))
+		if stands == 0 {
+			g.lose(hold.Gone, behindGone(err)) // unless somebody released or exported it: then it is not live
+		}
+	case store.FaultDefinite:
+		g.Counted(to)
+	default:
+		g.CountUnknown(e.cfg.Lease / 3)
+	}
+}
+
+var errHeldOver = errors.New("the hold has ended here")
+
+// renew is the watchdog's way to the store. Holds that ended meanwhile are left out.
+//
+// A hold may also end, or pass to its next turn, while its renewal is under way. An answer for a lease that was stopped
+// is dropped by the watchdog. A renewal that reaches the store after the release finds no such id and does nothing: it
+// prolongs and never creates. A renewal that comes when the grant has passed to the next turn prolongs that
+// turn's lease, under the same id, which is what that turn's own renewal would do.
+//
+// All renewals of one call are sent to one node, in one round trip. If that fails as a whole, each hold is told the
+// same error and is tried again while it is valid: with a lease of 30 s the first renewal is due after 10 s, and a
+// failed one is repeated every 1.5 s or sooner until validity ends.
+func (e *Engine) renew(
+	ctx context.Context, _ string, due []*watchdog.Lease, results []watchdog.Result,
+) {
+	sent := e.clock.Now()
+	all, at := make([]store.Renewal, 0, len(due)), make([]int, 0, len(due))
+	for i, l := range due {
+		g := leased(l)
+		ttl := g.RenewTTL()
+		if ttl <= 0 {
+			results[i] = watchdog.Result{Err: errHeldOver}
+			continue
+		}
+		all, at = append(all, store.Renewal{Proto: g.proto, ID: g.id, TTL: ttl}), append(at, i)
+	}
+	if len(all) == 0 { // no store need know what to do with no renewal
+		return
+	}
+	limit, _ := ctx.Deadline()
+	ctx = e.sender.Within(background, time.Until(limit)) // so that a connection that has to be made has its own time
+	lost := request.Exchange(crash.Renew, func() error {
+		e.store.Renew(ctx, all)
+		return nil
+	})
+	for i, one := range all {
+		if err := cmp.Or(lost, one.Err); err != nil {
+			results[at[i]] = watchdog.Result{Err: ours(err)}
+			continue
+		}
+		results[at[i]] = watchdog.Result{Lease: one.TTL}
+	}
+	e.noteRenewals(sent, due, results)
+}
+
+// noteRenewals notes how many holds of a batch could be renewed. That a hold is gone is an answer.
+func (e *Engine) noteRenewals(sent time.Duration, due []*watchdog.Lease, results []watchdog.Result) {
+	confirmed, failed, sample := 0, 0, 0
+	for i, r := range results {
+		switch {
+		case errors.Is(r.Err, errHeldOver):
+		case r.Err == nil, isGone(r.Err):
+			confirmed++
+		default:
+			failed, sample = failed+1, i
+		}
+	}
+	if confirmed+failed == 0 {
+		return
+	}
+	p := leased(due[sample]).proto
+	ev := request.Event{Of: p, Node: e.node(p.Key()), Sent: sent, Err: results[sample].Err}
+	e.sender.Renewed(ev, confirmed, failed)
+}
+
+// messageLag is how much later than the answer to a request a message may come that the store sent before it, besides
+// a round trip.
+const messageLag = 20 * time.Millisecond
+
+// heard is told of a message on the channel of a key.
+//
+// An exclusive holder hears of no release: nobody else has anything to release, and this process publishes
+// its own when it has ceased to hold. A message that comes all the same says that somebody else held the lock, or
+// broke it. It costs little to be sure: the hold is renewed at once, which tells its owner if it is gone, and it is
+// not passed on to others of this process before the store was asked. It is not proof: anybody may publish.
+//
+// For example, an operator deletes the key of a lock that A holds, and B, which was waiting, takes it and releases it.
+// A's next renewal may be ten seconds away. But if others of A's process wait, it listens on the channel, and hears B's
+// release: nobody but A had anything to release. So A is renewed now, is told "not there", and its context ends
+// within a round trip and not after a third of a lease.
+//
+// Nothing is sent and nobody listens for that. It is heard while the process is subscribed because others of it
+// waited, as most are to whom a hold could be passed on.
+func (e *Engine) heard(key string) {
+	if g := e.table.suspect(key); g != nil {
+		e.watchdog.Hurry(&g.Lease)
+	}
+}
+
+// suspect notes that the grant of a key may be gone. It returns the grant, if that was not known.
+//
+// Messages come by another connection than answers. So one that comes soon after the lock was granted is that of
+// the release before.
+func (t *table) suspect(key string) *Grant {
+	k := t.peek(key)
+	if k == nil {
+		return nil
+	}
+	defer k.mu.Unlock()
+	if k.grant == nil || k.grant.suspect {
+		return nil
+	}
+	g, lag := k.grant, messageLag
+	if k.queue != nil {
+		lag += k.queue.Trip()
+	}
+	if !g.proto.Traits().Passes || !g.proto.Excludes(g.proto.Mode()) || t.engine.clock.Now()-g.since < lag {
+		return nil
+	}
+	g.suspect = true
+	return g
+}
+
+// expire is called by the watchdog, which will not look after the grant any more.
+//
+// Who may find that a grant is lost: the watchdog, whose timer fires shortly before validity ends, or to whom a renewal
+// says "not there"; a count that finds no such hold; an unlock that comes too late; a caller that enters the
+// hold again and looks at the clock; Break, in this process; and MaxHold. They may come together. Package hold decides
+// which of them ends it, and only that one does what is here.
+func (g *Grant) expire(cause error) {
+	reason := hold.Expired
+	if isGone(cause) {
+		reason, cause = hold.Gone, behindGone(cause)
+	}
+	g.loseSoon(reason, cause)
+}
+
+// lose ends the grant without an unlock: its contexts end with the reason, the next in the queue may try, and, unless
+// the store said itself that it is gone, it is released in the store. It does nothing if the grant had ended before.
+// Between two Holds it ends the grant and nothing else.
+func (g *Grant) lose(reason hold.Reason, cause error) {
+	if rest := g.losing(reason, cause); rest != nil {
+		rest()
+	}
+}
+
+// loseSoon is lose for a goroutine that others wait for: the grant is over at once, the rest follows.
+func (g *Grant) loseSoon(reason hold.Reason, cause error) {
+	if rest := g.losing(reason, cause); rest != nil {
+		g.engine().ender.Add(rest)
+	}
+}
+
+// losing makes the grant be over and returns what is left to do then; nil if it had ended before.
+//
+// What is left is done in this order. The watchdog forgets the grant. The contexts end: from then on no caller
+// thinks that it holds. Only then is the store asked to release what may be left there, since another client is granted
+// the lock as soon as that is done. Then the grant leaves the table, so that the next of this process may ask, and
+// at last observers are told. If the grant is not taken off before, callers of this process wait a little longer
+// than they must; taken off too early, they could be granted the lock while the old context still goes on.
+//
+// An owner that unlocks before that has ended its context itself, and takes the grant off (part): its own TryLock that
+// follows would otherwise be told that another has the lock.
+func (g *Grant) losing(reason hold.Reason, cause error) (rest func()) {
+	if g.Over() { // which saves making the error
+		return nil
+	}
+	return g.ending(reason, g.engine().lostError(g.proto, reason, cause))
+}
+
+// ending is losing with the error of the loss.
+func (g *Grant) ending(reason hold.Reason, err error) (rest func()) {
+	e := g.engine()
+	ended, ok := g.End(hold.Lost, err)
+	if !ok {
+		return nil
+	}
+	return func() {
+		e.watchdog.Lose(&g.Lease)
+		ended.Contexts()
+		g.forfeit(reason) // only now, when no context says that it is held
+		g.key.drop(g)
+		for range ended.Losers {
+			e.events.lost(err)
+		}
+		e.events.ended(ended.Owners, err)
+	}
+}
+
+// forfeit has the store release a lost grant, should it be there still. With Expired, its lease in the store ends by
+// itself a moment later, or after the grace of its last Hold: until the validity is over the work may take to stop,
+// and nothing is sent. The release matters where renewals were carried out and only their answers were lost. With
+// MaxHold the lease goes on, and waiters of other processes would wait for all of it. With Gone there is nothing,
+// except the places in a fair lock's queue of those that it was passed to, and what a late copy of the acquisition may
+// still do, which matters where no lease of its own would end it.
+func (g *Grant) forfeit(reason hold.Reason) {
+	sender := g.engine().sender
+	switch reason {
+	case hold.Expired:
+		// The wheel rounds down: a caller that looks at ValidUntil may rely on the hold for a tick more.
+		sender.Disown(g.disowned(g.Lease.ValidUntil() - g.engine().clock.Now()))
+	case hold.MaxHold:
+		sender.Disown(g.disowned(0))
+	case hold.Gone:
+		g.engine().leavePlaces(g)
+		if g.doubt > 0 && g.proto.Traits().Lasts {
+			sender.Disown(g.disowned(0))
+		}
+	}
+}
+
+// disown ends a grant whose Hold nobody ever got to see and that its client, which is closing, leaves to the ledger.
+// Close may have found it on the table and ended it first; then nothing is left to do here.
+func (g *Grant) disown() {
+	ended, ok := g.End(hold.Closed, g.engine().refuse(g.proto))
+	if !ok {
+		return
+	}
+	g.engine().watchdog.Stop(&g.Lease)
+	ended.Contexts()
+	g.engine().events.ended(ended.Owners, ended.Cause)
+	g.engine().sender.Disown(g.disowned(0))
+	g.key.drop(g)
+}
+
+// disowned is the grant as the ledger takes it over, not to be released for a time.
+func (g *Grant) disowned(wait time.Duration) request.Disowned {
+	return request.Disowned{Proto: g.parting(), ID: g.id, Lease: g.Longest(), Late: g.doubt, Wait: wait}
+}
+
+func isGone(err error) bool { return errors.Is(err, watchdog.ErrGone) }
+
+// behindGone is what an error says besides that a hold is gone, which is the reason of its loss.
+func behindGone(err error) error {
+	if errors.Is(err, store.ErrConflict) {
+		return store.ErrConflict
+	}
+	return nil
 }
 
 // lostError makes the error that a lost hold's contexts end with. A cause that was a command's own time limit does not

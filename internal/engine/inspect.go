@@ -57,7 +57,7 @@ type Holder struct {
 	TTL   time.Duration // negative: it stays until it is broken
 	Fence int64
 	Mine  bool
-	Kept  bool   // its client may keep it without holding it: see idle.go
+	Kept  bool   // its client may keep it without holding it: see keeper.go
 	Owner string // what its client says of itself, if that is asked
 }
 
@@ -205,7 +205,7 @@ func (e *Engine) BreakOne(ctx context.Context, p store.Protocol, id string) erro
 // breakHold takes one hold by its id, which no later hold will have: a copy of the request that comes late takes
 // nothing. If this process has the hold, its contexts end before the store is asked, so that the next holder cannot
 // overlap it. A holder of another process goes on until it hears of the break: its next renewal says "not there", a
-// third of a lease later at most, or at once if it listens on the channel (suspect.go). Until then two callers
+// third of a lease later at most, or at once if it listens on the channel (Engine.heard). Until then two callers
 // think that they hold, which is what breaking a lock means, and why the fencing token exists.
 func (e *Engine) breakHold(ctx context.Context, p store.Protocol, id string) (store.Status, error) {
 	if g := e.table.find(p.Key(), id); g != nil {

@@ -2,12 +2,68 @@ package engine
 
 import (
 	"context"
+	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
 	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/localqueue"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
+
+// Request is what a caller wants to hold, and how.
+type Request struct {
+	Proto   store.Protocol
+	Lease   time.Duration
+	Renewed bool          // by the watchdog, until it is unlocked
+	MaxWait time.Duration // 0: as long as ctx allows
+	Waits   time.Duration // the whole wait, where MaxWait is what is left of it; for the error
+	Keep    time.Duration // for which the grant may be idle after its last hold; 0: it is released then
+	Yields  bool          // its holder is told when others wait (see Wanted)
+	hold.Limits
+	Busy    bool    // the last answer that the caller had was that another has it
+	Reentry Reentry // what becomes of a call whose context carries the lock already
+	Place   string  // where the call was made, if that is to be told: file and line
+	Loose   bool    // what is taken is nobody's: there is no hold (see Take)
+	Looks   bool    // with Loose: nothing is taken, and the answer is that of all who waited for it
+	Member  bool    // of a set that its caller tells observers of
+	// OnBusy is called whenever the store says that another has it. It must not wait. Nil: nothing is.
+	OnBusy func()
+
+	observed *Observed // the call, while it is under way
+}
+
+// Reentry says what becomes of a call whose context carries a hold of its lock already.
+type Reentry uint8
+
+const (
+	Enters  Reentry = iota // it adds a level
+	Anew                   // it takes a hold of its own, as permits do
+	Refused                // it is an error: see NonReentrant of package lock
+)
+
+// lasts reports that what a refused request, or a copy of it, may leave in the store does not end with a lease: the
+// mark of a waiter, or what is nobody's once it was taken. An attempt that does not wait leaves neither.
+func (r Request) lasts() bool { return r.Loose || r.Proto.Traits().Marks }
+
+// limited is ctx with the longest wait.
+func (r Request) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	if r.MaxWait > 0 {
+		return context.WithTimeoutCause(ctx, r.MaxWait, waitedError(max(r.Waits, r.MaxWait)))
+	}
+	return ctx, func() {}
+}
+
+// want is what the request wants.
+func (r Request) want() hold.Want {
+	terms := hold.Terms{Lease: r.Lease, Renewed: r.Renewed, Keep: r.Keep, Yields: r.Yields}
+	return hold.Want{Terms: terms, Limits: r.Limits, Place: r.Place}
+}
+
+// outer is a hold that another side of its lock is asked for inside. The zero outer is none.
+type outer struct {
+	id    string
+	fence int64
+}
 
 // Lock waits until the request is held, or ctx ends, or MaxWait is over. It returns the level, which
 // is the context to go on with.
@@ -124,14 +180,6 @@ func (e *Engine) tryLock(ctx context.Context, req Request, under outer) (*hold.L
 	return nil, e.unavailable(req.Proto, errStale)
 }
 
-// limited is ctx with the longest wait.
-func (r Request) limited(ctx context.Context) (context.Context, context.CancelFunc) {
-	if r.MaxWait > 0 {
-		return context.WithTimeoutCause(ctx, r.MaxWait, waitedError(max(r.Waits, r.MaxWait)))
-	}
-	return ctx, func() {}
-}
-
 // known settles what begins nothing, and what observers are not told of: a lock that ctx carries, and a side of it that
 // must not be asked for inside another. If ctx carries another side of the lock, under which the request passes the
 // queue, that one is returned. A context that is over is left to the call: what counts those that failed counts it.
@@ -149,6 +197,36 @@ func (e *Engine) known(ctx context.Context, req Request) (l *hold.Level, under o
 	}
 	under, err = e.underOther(ctx, req)
 	return nil, under, err
+}
+
+// underOther looks for holds of other sides of the lock that ctx carries. A read inside a write passes the queue:
+// it would otherwise wait for the caller's own hold. A write inside a read is refused, because two callers that do
+// it would wait for one another for ever. The outer hold is marked before the request is sent (MarkSingle), so it
+// cannot be passed in memory to another caller, beside whom the inner one would then stand.
+func (e *Engine) underOther(ctx context.Context, req Request) (under outer, err error) {
+	p := req.Proto
+	side := p.Traits().Under
+	if side == nil {
+		return outer{}, nil
+	}
+	sides := hold.Levels(ctx, func(g *hold.Grant) bool { return e.isSide(leased(&g.Lease), p) })
+	for l := range sides {
+		h := l.Hold()
+		g := grantOf(h)
+		if err := g.enterable(l, req); err != nil {
+			return outer{}, err
+		}
+		pass, err := side(p.Name(), g.proto.Mode())
+		switch {
+		case pass && h.MarkSingle():
+			return outer{g.id, h.Fence}, nil
+		case pass:
+			return outer{}, g.notHeld()
+		case err != nil:
+			return outer{}, err
+		}
+	}
+	return outer{}, nil
 }
 
 // busy makes the error of a call that another is in the way of. Why is what it says instead, if it is

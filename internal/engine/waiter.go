@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/hold"
@@ -65,8 +67,14 @@ type lastWord struct {
 	mayHaveLapsed bool  // an attempt had no answer that may have told of a lapse
 }
 
-// engine is the engine of a waiter that has entered a queue.
-func (w *waiter) engine() *Engine { return w.key.table.engine }
+// watch is what the wheel looks at while a waiter stands in its queue. Only the wheel's goroutine uses behind and
+// valid.
+type watch struct {
+	stale  watchdog.Timer  // notes that it stands behind its own client for long
+	behind *hold.Hold      // that it stood behind when that was looked at first
+	valid  time.Duration   // until when that could be relied on then
+	polls  *watchdog.Timer // has it ask now and then; nil unless the store keeps a queue for its kind
+}
 
 // enrolled is a waiter of a kind for which the store keeps a queue, in one piece with what only such a one has.
 type enrolled struct {
@@ -74,6 +82,9 @@ type enrolled struct {
 	place localqueue.Place
 	polls watchdog.Timer
 }
+
+// engine is the engine of a waiter that has entered a queue.
+func (w *waiter) engine() *Engine { return w.key.table.engine }
 
 // newWaiter makes a waiter with an id of its own. Since is the instant of the call, for the order among waiters and
 // for what observers are told.
@@ -162,6 +173,77 @@ func (w *waiter) look() (localqueue.State, *hold.Hold) {
 		w.out = w.key.queue.OutUntil()
 	}
 	return w.Look(), w.hold
+}
+
+// turn is the next step of a waiter that asks: it sends a request, unless it was given a hold, or another has asked the
+// same and nothing was heard since.
+//
+// Where any number may ask at a time, what one of them was told is of use to the others. A semaphore of four
+// permits with sixty waiters of one process would otherwise cause sixty requests for each permit that is returned.
+// Waiters that want different numbers learn nothing from one another: three permits may be too many where one is
+// not.
+func (w *waiter) turn(ctx context.Context) (*hold.Hold, time.Duration, error) {
+	if w.Size == 0 {
+		return w.attempt(ctx)
+	}
+	var heard store.Heard // none, without a subscription: then everything may have been missed
+	if w.ticket != nil {
+		heard = w.ticket.Heard()
+	}
+	h, pttl, sends := w.requests(localqueue.Heard(heard))
+	switch {
+	case h != nil:
+		return h, 0, nil
+	case !sends:
+		w.busy, w.roused = true, w.Changed()
+		return nil, pttl, nil
+	}
+	h, pttl, err := w.attempt(ctx)
+	if h == nil && err == nil && !w.attempts.InDoubt() {
+		e := w.engine()
+		until := e.clock.Now() + min(pttl+time.Millisecond, e.cfg.MaxPoll)
+		if w.why != nil {
+			until = 0
+		}
+		w.rests(localqueue.Heard(heard), until)
+		w.roused = w.Changed() // others set it no more
+	}
+	return h, pttl, err
+}
+
+// requests has w be asking the store from now on, unless it was given a hold, or need not ask. It need not ask if
+// another waiter that wanted as much was refused, and nothing was heard on the channel since: the store would refuse it
+// as well. For example, sixty callers that want one permit each and find none free send one request and not sixty; when
+// a permit is returned elsewhere, the first of them asks.
+func (w *waiter) requests(heard localqueue.Heard) (h *hold.Hold, wait time.Duration, sends bool) {
+	w.key.mu.Lock()
+	defer w.key.unlock()
+	if w.Look() == localqueue.Granted {
+		return w.hold, 0, false
+	}
+	wait, sends = w.key.queueLocked().Request(&w.Waiter, heard, w.key.table.engine.clock.Now())
+	return nil, wait, sends
+}
+
+// rests notes that w was refused, and that no request of its own is under way: from now on a portion may be passed
+// to it in memory. With a request under way that must not be, for it could be granted another one besides.
+func (w *waiter) rests(heard localqueue.Heard, until time.Duration) {
+	w.key.mu.Lock()
+	defer w.key.unlock()
+	w.key.queueLocked().Rest(&w.Waiter, heard, until)
+}
+
+// given takes away the place that a copy of a request may still make in the store's queue, which was refused to w
+// before it was given a hold under another id. The release of that hold takes away the place that w has now; so this
+// can wait until no copy comes any more.
+func (e *Engine) given(w *waiter, h *hold.Hold) *hold.Hold {
+	if until := w.attempts.CopyLate(); w.Registers() && until > 0 && grantOf(h).id != w.ID {
+		p := w.req.Proto
+		e.sender.Disown(request.Disowned{
+			Proto: p, ID: w.ID, Lease: w.req.Lease, Late: until, Wait: e.store.Late(p.Key(), until),
+		})
+	}
+	return h
 }
 
 // nextAsk is w's next attempt, without its timing: that is set when it is sent, which may be some time later if the
@@ -261,4 +343,97 @@ func (w *waiter) steppedBack(refused bool) bool {
 		return true
 	}
 	return w.isBehind()
+}
+
+// The commonest mistake with contexts that carry holds cannot be told from contention when it happens: the caller uses
+// the context from before Lock, and so waits for itself until its own MaxWait. What can be told is that one hold of
+// this very process has been in the way for the whole wait, that it is not ending, and that the store still has it.
+// That is logged, once for each hold. Work that takes longer than selfWait while others of its process wait is logged
+// too, so the line names the hold instead of accusing anybody.
+const (
+	// selfWait is how long a waiter may stand behind one hold of its own client before that is logged: longer than most
+	// work, and shorter than the time limit of most tests.
+	selfWait = 5 * time.Second
+	// selfAsk is when the hold is renewed for that, so that the answer of the store is there in time.
+	selfAsk = selfWait - time.Second
+)
+
+// noteStale has a waiter looked at that waits for one and the same hold of its own client.
+func (e *Engine) noteStale(w *waiter) {
+	w.stale.Init(func(arg any) { e.stands(arg.(*waiter)) }, w)
+	e.wheel.Schedule(&w.stale, e.clock.Now()+selfAsk)
+}
+
+// stands looks at the hold that a waiter stands behind. The first time it is renewed, which asks the store whether it
+// is there. The second time it is logged if the store has said so since. A hold that is not renewed ends by itself.
+func (e *Engine) stands(w *waiter) {
+	h := w.obstacle()
+	switch {
+	case h == nil:
+	case w.behind == nil:
+		w.behind, w.valid = h, h.Grant().Lease.ValidUntil()
+		e.watchdog.Hurry(&h.Grant().Lease)
+		e.wheel.Schedule(&w.stale, e.clock.Now()+selfWait-selfAsk)
+	case w.behind == h && h.Grant().Lease.ValidUntil() > w.valid && !h.Warned.Swap(true):
+		e.events.warn("waited 5s behind one hold of this process; "+
+			"if the caller is inside that hold, it is passing an outer context (self-deadlock)",
+			"lock", w.req.Proto.Name(), "hold", grantOf(h).id, "fence", h.Fence, "held", e.clock.Now()-h.Start())
+	}
+}
+
+// obstacle is a live hold of this process that was in w's way for all of its wait: nil if there is none. A waiter that
+// waits for itself stands behind one that is older than its call.
+func (w *waiter) obstacle() *hold.Hold {
+	w.key.mu.Lock()
+	defer w.key.mu.Unlock()
+	for g := range w.key.grantsLocked() {
+		if h := g.CurrentLocked(); h != nil && h.Start() <= w.Since && w.req.Proto.Excludes(g.proto.Mode()) {
+			return h
+		}
+	}
+	return nil
+}
+
+// ownHold is what a caller is told that gives up behind a hold of its own process. Nobody matches it.
+type ownHold struct {
+	id  string
+	age time.Duration
+}
+
+func (o ownHold) Error() string {
+	return fmt.Sprintf("hold %s of this process has it, for %v", o.id, o.age.Round(time.Millisecond))
+}
+
+// poll has w ask, if it is the first in its queue. It reports whether w is in the queue at all.
+func (w *waiter) poll() (listed bool) {
+	w.key.mu.Lock()
+	defer w.key.mu.Unlock()
+	return w.key.queue != nil && w.key.queue.Poll(&w.Waiter)
+}
+
+// armPoll has w ask every MaxPoll, if it has a place in the store's queue and is the first by then: nobody else
+// of its process asks while it is. The wheel calls, so a waiter that is served before costs neither a timer of the
+// runtime's nor a channel.
+//
+// The timer may fire just when the waiter's call ends, and be armed again after unwatch has cancelled it. It fires once
+// more then, finds the waiter out of the queue, and is left alone. If it fires while the waiter is asking, or is being
+// registered, that request is what the store hears.
+func (e *Engine) armPoll(w *waiter) {
+	if !w.Registers() {
+		return
+	}
+	w.polls.Init(func(arg any) {
+		if w := arg.(*waiter); w.poll() {
+			e.wheel.Schedule(w.polls, e.clock.Now()+e.cfg.MaxPoll)
+		}
+	}, w)
+	e.wheel.Schedule(w.polls, e.clock.Now()+e.cfg.MaxPoll)
+}
+
+// unwatch ends what was armed for a waiter whose call ends.
+func (e *Engine) unwatch(w *waiter) {
+	e.wheel.Cancel(&w.stale)
+	if w.polls != nil {
+		e.wheel.Cancel(w.polls)
+	}
 }

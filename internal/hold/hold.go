@@ -1,6 +1,7 @@
 package hold
 
 import (
+	"context"
 	"sync/atomic"
 	"time"
 )
@@ -56,4 +57,104 @@ func (h *Hold) MarkSingle() bool {
 	}
 	h.grant.single = true
 	return true
+}
+
+// Attach makes the first level of a Hold, with its context, for a call that wants that. It reports false if the Hold
+// was lost before its owner got to see it.
+func (h *Hold) Attach(ctx context.Context, want Want, owner *Owner) (*Level, bool) {
+	l := h.newLevel(owner, want.Place)
+	h.grant.mu.Lock()
+	defer h.grant.mu.Unlock()
+	if h.err != nil {
+		return nil, false
+	}
+	l.openLocked(ctx)
+	h.pushLocked(l)
+	h.limitLocked(nil, want.MaxHold)
+	h.graceLocked(want.Grace)
+	return l, true
+}
+
+// Nest adds a level inside another one. The lease stays what it is. A MaxHold ends the Hold while the level is open.
+// Counts says that the store keeps a count. Nest returns nil if the Hold has ended, or is not valid.
+func (h *Hold) Nest(ctx context.Context, from *Level, maxHold time.Duration, counts bool) *Level {
+	g := h.grant
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if h.err != nil || !g.Valid() {
+		return nil
+	}
+	l := h.newLevel(from.Owner(), "")
+	l.openLocked(ctx)
+	h.pushLocked(l)
+	h.limitLocked(l, maxHold)
+	if counts && g.steps == nil {
+		g.steps = &steps{known: 1, pause: countPause}
+	}
+	g.followLocked()
+	return l
+}
+
+// Export takes a level out of its Hold, whose owner gives it to another process. It reports alone if nobody else has
+// the grant, which is over then. Otherwise the level is one under way until it parts: it has no context and is not
+// entered again, but the grant is not released without it. That matters because the others may all leave while the
+// store makes the grant for the importer beside this one. It reports false if the Hold has other levels, or is over.
+func (h *Hold) Export(l *Level) (alone, ok bool) {
+	g := h.grant
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if h.err != nil || h.depth != 1 || l.state != open {
+		return false, false
+	}
+	if g.levelsLocked() > 1 {
+		l.state = underWay
+		return false, true
+	}
+	l.closeLocked()
+	g.endLocked(g.host.Released)
+	return true, true
+}
+
+// Seen is how many levels the Hold has, and until when it lasts if nothing prolongs it.
+func (h *Hold) Seen() (count int, until time.Duration) {
+	h.grant.mu.Lock()
+	defer h.grant.mu.Unlock()
+	until = h.grant.Lease.ValidUntil()
+	if limited := h.limit.until(); limited > 0 {
+		until = min(until, limited)
+	}
+	return int(h.depth), until
+}
+
+// newLevel makes a level of h, which is not in it yet.
+func (h *Hold) newLevel(owner *Owner, place string) *Level {
+	l := &Level{hold: h}
+	if owner != nil || place != "" {
+		l.apart.Store(&apart{owner: owner, place: place})
+	}
+	return l
+}
+
+// pushLocked adds a level.
+func (h *Hold) pushLocked(l *Level) {
+	l.below, h.top = h.top, l
+	h.depth++
+}
+
+// contextsLocked appends the levels that have a context.
+func (h *Hold) contextsLocked(levels []*Level) []*Level {
+	for l := h.top; l != nil; l = l.below {
+		if l.state != underWay {
+			levels = append(levels, l)
+		}
+	}
+	return levels
+}
+
+// ownersLocked appends all whose Hold has ended with the levels, those under way included.
+func (h *Hold) ownersLocked(owners []*Owner) []*Owner {
+	for l := h.top; l != nil; l = l.below {
+		owners = l.ownersLocked(owners)
+	}
+	return owners
 }

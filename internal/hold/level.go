@@ -39,15 +39,6 @@ type apart struct {
 	tied  atomic.Pointer[Tied] // nil: nothing
 }
 
-// newLevel makes a level of h, which is not in it yet.
-func (h *Hold) newLevel(owner *Owner, place string) *Level {
-	l := &Level{hold: h}
-	if owner != nil || place != "" {
-		l.apart.Store(&apart{owner: owner, place: place})
-	}
-	return l
-}
-
 // Place is where the Hold was taken that the level belongs to: the place of the outermost of its open levels of which
 // one is known; "": of none.
 func (l *Level) Place() (place string) {
@@ -108,20 +99,11 @@ func Levels(ctx context.Context, of func(g *Grant) bool) iter.Seq[*Level] {
 	}
 }
 
-// Attach makes the first level of a Hold, with its context, for a call that wants that. It reports false if the Hold
-// was lost before its owner got to see it.
-func (h *Hold) Attach(ctx context.Context, want Want, owner *Owner) (*Level, bool) {
-	l := h.newLevel(owner, want.Place)
-	h.grant.mu.Lock()
-	defer h.grant.mu.Unlock()
-	if h.err != nil {
-		return nil, false
-	}
-	l.openLocked(ctx)
-	h.pushLocked(l)
-	h.limitLocked(nil, want.MaxHold)
-	h.graceLocked(want.Grace)
-	return l, true
+// In reports that ctx carries the level, and none inside it. So ctx can take the place of the level's own context
+// without anybody losing a hold by it.
+func (l *Level) In(ctx context.Context) bool {
+	in, _ := ctx.Value(levelKey{}).(*Level)
+	return in == l
 }
 
 // Open gives a level that Join made its context, and its owner. It reports false, and the level is to be withdrawn, if
@@ -144,26 +126,6 @@ func (l *Level) Open(ctx context.Context, owner *Owner) bool {
 	return true
 }
 
-// Nest adds a level inside another one. The lease stays what it is. A MaxHold ends the Hold while the level is open.
-// Counts says that the store keeps a count. Nest returns nil if the Hold has ended, or is not valid.
-func (h *Hold) Nest(ctx context.Context, from *Level, maxHold time.Duration, counts bool) *Level {
-	g := h.grant
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if h.err != nil || !g.Valid() {
-		return nil
-	}
-	l := h.newLevel(from.Owner(), "")
-	l.openLocked(ctx)
-	h.pushLocked(l)
-	h.limitLocked(l, maxHold)
-	if counts && g.steps == nil {
-		g.steps = &steps{known: 1, pause: countPause}
-	}
-	g.followLocked()
-	return l
-}
-
 // openLocked gives the level its context.
 func (l *Level) openLocked(ctx context.Context) {
 	l.outer, _ = ctx.Value(levelKey{}).(*Level)
@@ -184,6 +146,46 @@ func (l *Level) End(cause error) {
 	if tied := a.tied.Load(); tied != nil && cause != host.Released {
 		host.Detach(tied.Run)
 	}
+}
+
+// Owner is the Lock call that has a hold, or several that it took as one, for those who are to tell when it has them no
+// more. Most calls have no owner, because nobody wants to know.
+//
+// All levels of a call lead to its owner. Package hold says of whom a hold has ended, and may name an owner twice: a
+// hold can be lost while its last level is on the way out. So the goroutine that tells asks ReportsEnd first.
+type Owner struct {
+	// Of is what the owner is a part of. Constant.
+	Of any
+
+	over atomic.Bool
+}
+
+// ReportsEnd reports once that the caller is the one who reports the end.
+func (o *Owner) ReportsEnd() bool { return o != nil && o.over.CompareAndSwap(false, true) }
+
+// Owner is the call that the level belongs to; nil if nobody is to be told of its end. It may be asked without a mutex,
+// also after the level has ended.
+func (l *Level) Owner() *Owner {
+	if a := l.apart.Load(); a != nil {
+		return a.owner
+	}
+	return nil
+}
+
+// ownersLocked appends those whose hold has ended with the level: that of its call, and that of all that the level is
+// tied to.
+func (l *Level) ownersLocked(owners []*Owner) []*Owner {
+	a := l.apart.Load()
+	if a == nil {
+		return owners
+	}
+	if a.owner != nil {
+		owners = append(owners, a.owner)
+	}
+	if tied := a.tied.Load(); tied != nil && tied.Owner != nil {
+		owners = append(owners, tied.Owner)
+	}
+	return owners
 }
 
 // Tied is what levels that were taken as one have together.
@@ -228,8 +230,75 @@ func (l *Level) closeLocked() bool {
 	return true
 }
 
-// pushLocked adds a level.
-func (h *Hold) pushLocked(l *Level) {
-	l.below, h.top = h.top, l
-	h.depth++
+// Outcome says what an unlock did.
+type Outcome uint8
+
+// The outcomes of Part.
+const (
+	NotHeld   Outcome = iota // it was unlocked before
+	Refused                  // the client is closed; Close ends the grant
+	Over                     // the Hold had ended before it
+	FoundLost                // it was the last, and the validity is over: the grant has ended, as lost
+	Last                     // it was the last: the Hold is over, and the caller passes the grant on or releases it
+	Inner                    // others stay
+)
+
+// Parted is what Part did. The caller does the rest, without the mutex: it ends the level's context, tells the
+// observer, and asks the store.
+type Parted struct {
+	Outcome Outcome
+	At      time.Duration // with Last: when the Hold ended
+	Ended   Ended         // its Cause: what the level's context ends with, and with Over and FoundLost its unlock
+	Done    bool          // the Lock call is over, and the caller tells the observer
+	Vacant  bool          // with Over: the grant is over too, and no level of it is left
+}
+
+// Part takes the level out of its Hold, once. It does not end the level's context. Open says that the client takes
+// calls.
+//
+// Whether the level was the last one, and so which caller releases, is decided here under the mutex. Two goroutines
+// that unlock the last two levels at once are told Inner and Last, in either order, never both the same. What matters
+// is not how many levels are left but whether a Hold that lives has one: those of a reader that has ended by its
+// MaxHold stay until they are unlocked and keep nothing. So after the lock was released they may be unlocked as well,
+// and are told what they ended with.
+//
+// The last word on whether the Hold lasted until now is said here. If the validity is over, another client may have had
+// the lock already, so the owner must learn of it from its unlock, even if the store would still answer "released".
+//
+// With Refused, the level stays in its Hold, though nobody can unlock it a second time: Close is about to end the
+// grant, and the observer that is to be told of that is found by the level.
+func (l *Level) Part(isOpen bool) (p Parted) {
+	h, g := l.hold, l.hold.grant
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !isOpen && g.state == stands && l.state != closed {
+		l.state = closed
+		return Parted{Outcome: Refused}
+	}
+	if !l.closeLocked() {
+		return Parted{Outcome: NotHeld}
+	}
+	p.Done = h.depth == 0
+	p.Ended.Cause = g.host.Released
+	switch {
+	case h.err != nil:
+		p.Outcome, p.Ended.Cause = Over, h.err
+		p.Vacant = g.state == over && g.levelsLocked() == 0
+	case g.neededLocked():
+		p.Outcome = Inner
+		if p.Done {
+			h.err = g.host.Released
+			g.removeLocked(h)
+		}
+		g.followLocked()
+	default:
+		p.At = g.host.Clock.Now()
+		if p.At >= g.Lease.ValidUntil() {
+			p.Outcome, p.Ended = FoundLost, g.endLocked(g.host.Lost(g, Expired, nil))
+			break
+		}
+		p.Outcome = Last
+		g.betweenLocked()
+	}
+	return p
 }

@@ -23,7 +23,7 @@
 // silent, what it said before says nothing, and a try never reports a lock as held that nobody may hold.
 //
 // A reader that joins a hold of its process does not enter the queue at all (join.go). One that could ask while another
-// one of its process does waits for the answer to that (await.go): if it is a grant, it joins that.
+// one of its process does waits for the answer to that: if it is a grant, it joins that.
 //
 // # The states of a waiter
 //
