@@ -48,7 +48,7 @@ func init() {
 			in:   "integration", by: "^TestReplicatedHoldsLiveThroughASlotMigration$",
 		}, {
 			name: "a refused WAITAOF is taken for a refused script",
-			file: "internal/redisstore/all.go",
+			file: "internal/redisstore/store.go",
 			old:  `luacall.Refused(err) && !errors.As(err, &short)`,
 			new:  `luacall.Refused(err) || errors.As(err, &short)`,
 			in:   "integration", by: "^TestFsyncOfAServerThatCannotTell$",

@@ -53,13 +53,13 @@ func init() {
 			in:   "internal/redisstore/pipeline", by: "^TestAnExchangeHasASize$",
 		}, {
 			name: "a call without an answer gets what the server told another one",
-			file: "internal/redisstore/pipeline/exchange.go",
+			file: "internal/redisstore/pipeline/pipe.go",
 			old:  `failure == nil || errors.As(failure, &refusal)`,
 			new:  `failure == refusal`,
 			in:   "internal/redisstore/pipeline", by: "^TestACallWithoutAnAnswerIsNotRefused$",
 		}, {
 			name: "what a set has learned of slots is unknown to the pipe",
-			file: "internal/redisstore/pipeline/exchange.go",
+			file: "internal/redisstore/pipeline/pipe.go",
 			old:  `p.cfg.OneSlot.Load()`,
 			new:  `p.cfg.OneSlot == nil`,
 			in:   "multilock", by: "^TestAPlainClientBeforeAServerThatEnforcesSlots$",

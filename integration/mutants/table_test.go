@@ -67,7 +67,7 @@ var table = append(histories, []mutant{
 		in:   "internal/localqueue", by: "^TestLongSearchOfAQueue$",
 	}, {
 		name: "a request is carried out after its id is forgotten",
-		file: "internal/serverclock/send.go",
+		file: "internal/serverclock/serverclock.go",
 		old:  `w.NotAfter = min(w.NotAfter, w.Until)`,
 		new:  `_ = w`,
 		in:   "internal/serverclock", by: "^TestNothingIsCarriedOutAfterTheIdIsForgotten$",

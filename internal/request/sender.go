@@ -2,6 +2,8 @@ package request
 
 import (
 	"context"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
@@ -40,7 +42,7 @@ type Sender struct {
 	outages outages
 	workers workers
 
-	// All that has to end when the client closes. See closing.go.
+	// All that has to end when the client closes.
 	closing chan struct{} // closed when Close begins
 	calls   calls
 }
@@ -107,4 +109,253 @@ func Exchange(x crash.Exchange, send func() error) error {
 		return lost
 	}
 	return err
+}
+
+// calls counts what Close joins: calls of the API, and goroutines that wait for a reply or clean up. One word has the
+// number and whether Close was called: every call of a client, on whatever name, changes it, and no mutex makes them
+// wait for one another. Once it is closed the number only falls, but for what a call that is still counted starts
+// (follow); so it comes to zero once.
+type calls struct {
+	word atomic.Int64
+	over chan struct{} // closed when Close was called and the last one has ended
+}
+
+const (
+	closed  = 1
+	oneCall = 2
+)
+
+// begin counts one, unless closed.
+func (c *calls) begin() bool {
+	for {
+		word := c.word.Load()
+		if word&closed != 0 {
+			return false
+		}
+		if c.word.CompareAndSwap(word, word+oneCall) {
+			return true
+		}
+	}
+}
+
+func (c *calls) done() {
+	if c.word.Add(-oneCall) == closed {
+		close(c.over)
+	}
+}
+
+// close lets no more begin. It reports false if that was done before.
+func (c *calls) close() bool {
+	word := c.word.Or(closed)
+	if word == 0 {
+		close(c.over)
+	}
+	return word&closed == 0
+}
+
+// Begin registers a call that Close is to join, and that ends with Done. It reports false on a closed Sender.
+//
+// Every call of the API is registered here, and so is every goroutine that waits for a reply or cleans up.
+func (s *Sender) Begin() bool { return s.calls.begin() }
+
+// Done ends a call that Begin registered. A call that starts a goroutine with follow ends after it has done so.
+func (s *Sender) Done() { s.calls.done() }
+
+// Spawn runs fn in a goroutine that is joined; on a closed Sender it does not run at all.
+func (s *Sender) Spawn(fn func()) bool {
+	if !s.Begin() {
+		return false
+	}
+	go func() {
+		defer s.Done()
+		fn()
+	}()
+	return true
+}
+
+// follow runs fn in a goroutine that is joined. The caller is a call that is joined itself.
+func (s *Sender) follow(fn func()) {
+	s.calls.word.Add(oneCall)
+	go func() {
+		defer s.Done()
+		fn()
+	}()
+}
+
+// Close refuses new calls, and ends the waits of those under way. It reports false if that was done before.
+func (s *Sender) Close() bool {
+	if !s.calls.close() {
+		return false
+	}
+	close(s.closing)
+	return true
+}
+
+// Closing is closed when Close begins.
+func (s *Sender) Closing() <-chan struct{} { return s.closing }
+
+// Closed reports whether Close was called.
+func (s *Sender) Closed() bool { return s.calls.word.Load()&closed != 0 }
+
+// Wait joins the calls under way, once Close was called.
+func (s *Sender) Wait() { <-s.calls.over }
+
+// WaitUntil joins the calls under way, until end, or until a node is given up that is known not to answer: a call that
+// waits for that one ends when its connection does.
+func (s *Sender) WaitUntil(end time.Duration) {
+	timer := time.NewTimer(max(s.ledger.soonest(end)-s.cfg.Clock.Now(), 0))
+	defer timer.Stop()
+	select {
+	case <-s.calls.over:
+	case <-timer.C:
+	}
+}
+
+// The pauses between attempts that got no answer, which double from the first to the last.
+const (
+	FirstPause = 10 * time.Millisecond
+	LastPause  = 500 * time.Millisecond
+)
+
+// Next is what follows an attempt.
+type Next int8
+
+// What can follow an attempt. A refusal that will not change (no permission, a key of another type) is given up at
+// once: it would be the same at the end, and the caller learns of it now.
+const (
+	Settled Next = iota // nothing: its outcome is known
+	Later               // another one, after a pause
+	GiveUp              // nothing: another one would have the same answer
+)
+
+// Retry makes attempts until one is settled. It reports false if one gave up, if the next would come after end, or if
+// ctx or the Sender ended first: then what the attempts may have done is the caller's to clean up.
+//
+// There is no bound on the number of attempts but end: a server that restarts for ten seconds answers the one that
+// comes then. Pauses double so that many clients do not keep a server busy that is trying to come up, and stop
+// doubling at half a second so that none of them is noticed by a waiter.
+//
+// The same request is sent again, under the same id, so an attempt whose reply was lost and that was carried out is
+// answered "already": no attempt has to know what became of the one before.
+func (s *Sender) Retry(ctx context.Context, end time.Duration, attempt func() Next) bool {
+	for pause := FirstPause; ; {
+		switch attempt() {
+		case Settled:
+			return true
+		case GiveUp:
+			return false
+		}
+		if s.cfg.Clock.Now()+pause >= end || !s.Pause(ctx, pause) {
+			return false
+		}
+		pause = min(2*pause, LastPause)
+	}
+}
+
+// Pause sleeps for d; it reports false if ctx or the Sender ended first.
+func (s *Sender) Pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+	case <-s.closing:
+	}
+	return false
+}
+
+// Release releases a hold once, within the time limit of a command, and not after end.
+//
+// The bound of a release is absolute: end, and not a time for each step on the way. A connection that has to be made,
+// with its TLS handshake and its greeting, uses up the same time as the command. An unlock that is promised to return
+// after five seconds does so although the server was replaced meanwhile and every attempt has to dial.
+func (s *Sender) Release(
+	ctx context.Context, p store.Protocol, id string, end time.Duration,
+) (reply store.ReleaseReply, err error) {
+	era, sent := s.ledger.era(), s.cfg.Clock.Now()
+	ctx = s.cfg.Store.WithinAll(ctx, s.Limit(s.cfg.Lease), end-s.cfg.Clock.Now())
+	err = Exchange(crash.Release, func() (err error) {
+		reply, err = p.Release(ctx, id)
+		return err
+	})
+	s.Noted(Event{Of: p, Node: s.cfg.Store.Node(p.Key()), Sent: sent, Err: err})
+	if err == nil {
+		s.ledger.confirm(era, p, id)
+	}
+	return reply, err
+}
+
+// Era is taken before a request is sent that ends holds, and handed to Ended after.
+func (s *Sender) Era() int { return s.ledger.era() }
+
+// Ended notes that a hold's end was confirmed: a primary that is replaced afterwards may have confirmed it alone.
+func (s *Sender) Ended(era int, p store.Protocol, id string) { s.ledger.confirm(era, p, id) }
+
+// ReleaseAll releases ids, and those that were owed when the Sender was closed, in batches, and again those that got no
+// answer, until end. A node that is known not to answer is given up before. Each node is asked beside the others, so
+// that a node that hangs costs the others nothing of their time.
+//
+// ReleaseAll is for Close, which nothing may outlast: no goroutine works on the ledger any more, and no caller is left
+// to be told. What is left at end is freed by its lease.
+func (s *Sender) ReleaseAll(ids []Disowned, end time.Duration) {
+	at := make(map[string][]Disowned)
+	for _, o := range append(ids, s.ledger.rest()...) {
+		node := s.cfg.Store.Node(o.Proto.Key())
+		at[node] = append(at[node], o)
+	}
+	var all sync.WaitGroup
+	for node, some := range at {
+		all.Go(func() { s.releaseAt(node, some, end) })
+	}
+	all.Wait()
+}
+
+// releaseAt is ReleaseAll for one node.
+func (s *Sender) releaseAt(node string, ids []Disowned, end time.Duration) {
+	for pause := FirstPause; ; pause = min(2*pause, LastPause) {
+		ids = s.releaseOnce(node, ids, end)
+		if len(ids) == 0 || s.cfg.Clock.Now()+pause >= s.ledger.until(node, end) {
+			return
+		}
+		<-time.After(pause) // bounded by end; there is nothing else to wait for
+	}
+}
+
+// releaseOnce sends one release for each and returns those that got no answer.
+func (s *Sender) releaseOnce(node string, ids []Disowned, end time.Duration) (silent []Disowned) {
+	for len(ids) > 0 {
+		batch := ids[:min(len(ids), Batch)]
+		ids = ids[len(batch):]
+		left := s.ledger.until(node, end) - s.cfg.Clock.Now()
+		if left <= 0 {
+			return nil
+		}
+		all := make([]*store.Parting, len(batch))
+		for i, o := range batch {
+			all[i] = &store.Parting{Proto: o.Proto, ID: o.ID, Late: o.Late}
+		}
+		s.sendReleases(all, min(left, s.Limit(s.cfg.Lease)))
+		before := len(silent)
+		for i, o := range batch {
+			if kind := store.FaultOf(all[i].Err); kind == store.FaultAmbiguous || kind == store.FaultTransient {
+				silent = append(silent, o)
+			}
+		}
+		if len(silent)-before < len(batch) {
+			s.ledger.answered(node)
+		}
+	}
+	return silent
+}
+
+// sendReleases sends releases that nothing may hold up for longer than limit, be it the wait for a connection:
+// so the context has a timer.
+//
+// The sender of another request returns at its limit, wherever the request stands by then. A batch is sent by Close
+// itself, over connections that others may keep busy.
+func (s *Sender) sendReleases(all []*store.Parting, limit time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	s.cfg.Store.ReleaseEach(ctx, all)
 }

@@ -112,3 +112,86 @@ type Ask struct {
 	First    Receipt
 	Patience time.Duration
 }
+
+// Change is something that is done to the number of a semaphore or a latch, and that nobody holds afterwards. It counts
+// once: a copy is recognised by the id of its [Ask].
+type Change struct {
+	Verb Verb
+	N    int64
+	Life time.Duration // of a latch's Set: until the count ends by itself; 0: it does not
+}
+
+// Verb says what a [Change] does.
+type Verb int
+
+// The verbs. The reply's Value is what is left of the number, unless something else is said.
+const (
+	Look   Verb = iota // changes nothing
+	Set                // begin with N, or [Busy] if there is a number; of permits with leases, N are all from now on
+	Add                // N more, or fewer if N is below zero
+	Down               // one less
+	Drain              // to zero; the Value is what was taken
+	Delete             // take it away; of permits with leases, [Busy] while any are held, and the Value is how many
+
+	// Of permits with leases only. The Value is their capacity, of Add as well; [Gone] if none was set.
+	Size  // changes nothing
+	Begin // N are all from now on, or [Busy] if a capacity was set
+)
+
+// ChangeReply is the answer to a change.
+type ChangeReply struct {
+	Status Status // Done, Already, or Busy where that is said
+	Value  int64
+}
+
+// Queue is what a store needs to know of a lock whose waiters have a queue in it.
+type Queue struct {
+	Times     QueueTimes
+	Client    string // channel of a client, but for the client: <Client><client id>
+	Strangers string // channel on which those listen who do not know of the queue
+}
+
+// QueueTimes are the times of such a queue, in ms.
+type QueueTimes struct {
+	Life    int64 // a client that is not heard of for so long is taken for dead
+	Step    int64 // the queue's clock goes on by that from one call to the next at most
+	Unused  int64 // the queue's keys expire so long after the last call
+	Grant   int64 // an invitation stands so long
+	Restore int64 // a queue that was lost has so long to come back
+	Run     int64 // the lock goes from one to the next so long without being free
+	Pause   int64 // and then stays free so long, if anybody else listens
+}
+
+// Timing is when a request is sent, and how late it may be carried out.
+type Timing struct {
+	Sent   time.Duration // on the client's clock, taken before anything that may hold the request up
+	Within time.Duration // it has no effect later than that after its sending, as far as the store can tell
+}
+
+// Receipt is what is known of a request that took something or may have: since when the lease counts that it began, and
+// until when a copy of it can be carried out. The zero Receipt is that of a request that was not sent.
+type Receipt struct {
+	Since time.Duration // on the client's clock: no lease that the request began may be counted from later
+	Late  Late
+}
+
+// Late is until when copies of requests under one id can be carried out. Only the store knows what the number means. Of
+// two of the same id the greater one covers both; with 0 none can.
+type Late int64
+
+// Note is what a holder says of itself beside its lock. The zero Note is none.
+type Note struct {
+	ID    string // of the hold
+	Fence int64  // the hold's token
+	Since int64  // when the token was first noted, in server time in µs; not of a note that is to be written
+	Text  string
+}
+
+// A Noter is a protocol that keeps a note beside the lock for as long as the hold stands; see [Traits].
+type Noter interface {
+	// Note writes a note, or takes it away. The status is Done; Gone if the hold is not there; Busy if there is one
+	// of a newer token. A copy changes nothing.
+	Note(ctx context.Context, note Note, take bool) (Status, error)
+	// Noted reads the note of the hold that stands now.
+	Noted(ctx context.Context) (Note, error)
+}

@@ -3,6 +3,9 @@ package luacall
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"sync"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -158,4 +161,141 @@ func (c *Call[R]) result(cmd redis.Cmder, err error) (R, error) {
 		return c.ints(ints.Val())
 	}
 	return c.decode(cmd.(once).Val())
+}
+
+// Unknown reports that a server does not know the script that it was to run. It gets it in full then.
+func Unknown(err error) bool {
+	return err != nil && redis.HasErrorPrefix(err, "NOSCRIPT")
+}
+
+// once is a command that go-redis sends only once. Its own retries, after a timeout or a lost
+// connection, would run a script again without the caller knowing which attempt answered. A MOVED,
+// ASK or READONLY answer is still followed: such a command did not run.
+type once struct{ *redis.Cmd }
+
+func newOnce(ctx context.Context, args []any) once {
+	cmd := redis.NewCmd(ctx, args...)
+	cmd.SetFirstKeyPos(3) // behind the digest and the number of keys
+	return once{cmd}
+}
+
+// onceInts is once for a script that returns integers: each value is read as an integer, without
+// checking for other types.
+type onceInts struct{ *redis.IntSliceCmd }
+
+func newOnceInts(ctx context.Context, args []any) onceInts {
+	cmd := redis.NewIntSliceCmd(ctx, args...)
+	cmd.SetFirstKeyPos(3)
+	return onceInts{cmd}
+}
+
+// answered reports that a command without an error was sent.
+func answered(cmd redis.Cmder) bool {
+	if ints, ok := cmd.(onceInts); ok {
+		return ints.Val() != nil
+	}
+	return cmd.(once).Val() != nil
+}
+
+// NoRetry implements [redis.Cmder].
+func (once) NoRetry() bool { return true }
+
+// Clone implements [redis.Cmder]: a copy is sent only once as well.
+func (o once) Clone() redis.Cmder {
+	return once{o.Cmd.Clone().(*redis.Cmd)}
+}
+
+// NoRetry implements [redis.Cmder].
+func (onceInts) NoRetry() bool { return true }
+
+// Clone implements [redis.Cmder].
+func (o onceInts) Clone() redis.Cmder {
+	return onceInts{o.IntSliceCmd.Clone().(*redis.IntSliceCmd)}
+}
+
+// wrongLength is the error of a reply with the wrong number of values.
+func wrongLength(values []int64, want int) error {
+	return &ReplyError{fmt.Sprintf("%d integers instead of %d", len(values), want)}
+}
+
+// Func returns a call that is carried out by a function with its own connections to Redis, for instance to
+// many nodes. It must respect the context's deadline, and may be called again.
+func Func[R any](run func(ctx context.Context) (R, error)) *Call[R] {
+	return With(func(ctx context.Context, _ Conn) (R, error) { return run(ctx) })
+}
+
+// With is Func for several calls, one after the other, over the connection of Run or RunAll.
+func With[R any](run func(ctx context.Context, conn Conn) (R, error)) *Call[R] {
+	return &Call[R]{run: run}
+}
+
+// OrElse sets the call that stands in while the slot of the keys is being migrated: Redis then answers a
+// script of several keys, one of them absent, with TRYAGAIN for as long as that takes. A script of one key
+// always runs. The call also stands in where a server refuses the script itself. OrElse returns c.
+func (c *Call[R]) OrElse(single *Call[R]) *Call[R] {
+	c.orElse = single
+	return c
+}
+
+// standIn returns the call to send after an error, or nil.
+func (c *Call[R]) standIn(err error) *Call[R] {
+	refused := Refused(err) && !forbidden(err)
+	switch {
+	case c.orElse != nil && (refused || redis.IsTryAgainError(err)):
+		return c.orElse
+	case c.ofOne != nil && refused:
+		one := &Call[R]{script: c.ofOne, args: slices.Clone(c.args), decode: c.decode, ints: c.ints}
+		one.args[1] = c.ofOne.sha
+		return one
+	}
+	return nil
+}
+
+func forbidden(err error) bool {
+	var denied *DeniedError
+	return errors.As(Explain(err), &denied)
+}
+
+func functions[R any](calls []*Call[R]) bool {
+	for _, c := range calls {
+		if c.run != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// runFunctions runs the calls that are functions concurrently, and the others beside them.
+func runFunctions[R any](ctx context.Context, client Pipeliner, calls []*Call[R]) {
+	var wg sync.WaitGroup
+	var sent []*Call[R]
+	conn, _ := client.(Conn) // clients that make pipelines run single commands as well
+	for _, c := range calls {
+		if c.run == nil {
+			sent = append(sent, c)
+			continue
+		}
+		wg.Go(func() { c.Reply, c.Err = c.run(ctx, conn) })
+	}
+	if len(sent) > 0 {
+		RunAll(ctx, client, sent)
+	}
+	wg.Wait()
+}
+
+// runStandIns runs the stand-ins of refused calls.
+func runStandIns[R any](ctx context.Context, client Pipeliner, calls []*Call[R]) {
+	var refused, singles []*Call[R]
+	for _, c := range calls {
+		if other := c.standIn(c.Err); other != nil {
+			refused, singles = append(refused, c), append(singles, other)
+		}
+	}
+	if len(singles) == 0 {
+		return
+	}
+	RunAll(ctx, client, singles)
+	for i, c := range refused {
+		c.Reply, c.Err = singles[i].Reply, singles[i].Err
+	}
 }
