@@ -106,3 +106,24 @@ func TestPorcupineAgreesWithOurChecker(t *testing.T) {
 	}
 	require.Greater(t, wrong, 100, "few of them were wrong")
 }
+
+// A long history is judged in parts, each hold in two of them with all that are near it.
+func TestPorcupineJudgesALongHistoryInParts(t *testing.T) {
+	t.Parallel()
+	long := func() (holds []Hold) {
+		for i := range 3*linearPart + 7 {
+			at := time.Duration(10 * (i + 1))
+			holds = append(holds, called(at-3, hold(int64(i+1), at, at+5)))
+		}
+		return holds
+	}
+	found, err := Bounds{}.Linearize(long())
+	require.NoError(t, err)
+	require.Equal(t, 2*(3*linearPart+7), found.Operations)
+	for _, at := range []int{1, linearPart/2 - 1, linearPart / 2, linearPart - 1, linearPart, 3*linearPart + 5} {
+		wrong := long()
+		wrong[at].End = wrong[at+1].Start + 2
+		_, err := Bounds{}.Linearize(wrong)
+		require.ErrorContains(t, err, "are those of no lock", at)
+	}
+}

@@ -51,7 +51,7 @@ func TestRenewManyWithBadOnes(t *testing.T) {
 			locks[i] = fmt.Sprintf("%s:%d", p.lock, i)
 			ids[i], ttls[i], want[i] = alice, lease+int64(i)*1000, luacall.Renewed
 			p.do("HSET %s %s 1", locks[i], ids[i])
-			p.do("PEXPIRE %s 1500", locks[i])
+			p.do("PEXPIRE %s 20000", locks[i])
 		}
 		p.do("DEL %s", locks[0])
 		want[0] = luacall.RenewGone
@@ -69,7 +69,7 @@ func TestRenewManyWithBadOnes(t *testing.T) {
 			}
 		}
 		require.Equal(t, "x", p.do("GET %s", locks[100]))
-		require.Less(t, p.pttl(locks[200]), 2*time.Second)
+		require.LessOrEqual(t, p.pttl(locks[200]), 20*time.Second)
 	})
 }
 
