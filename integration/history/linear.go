@@ -17,9 +17,9 @@ type Linearized struct {
 }
 
 // linearPart is how many holds are judged at a time, and half of them once more with those after them. Porcupine
-// remembers every state that it was in, each with a bit for every operation, so that a hundred thousand holds would take
-// all memory. To leave out whole holds makes no wrong history of a right one; and two holds that contradict each other
-// are near each other.
+// remembers every state that it was in, each with a bit for every operation, so a hundred thousand holds would take all
+// memory. To leave out whole holds makes no wrong history of a right one; and two holds that contradict each other are
+// near each other.
 const linearPart = 4000
 
 // linearLimit bounds the search of a part. A history of whole holds, of which few are under way at a time, takes
