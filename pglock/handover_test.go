@@ -68,10 +68,12 @@ func (r *relay) turn(ctx context.Context, l *lock.Lock, who int64) error {
 }
 
 // One goroutine per process is the usual pod: each has a fair share. A wait may be longer than on Redis: a hand-over takes
-// several milliseconds, and a process that has just released leaves the others no more than that.
+// several milliseconds, and a process that has just released leaves the others no more than that. On a busy machine
+// chance alone decides then who is next. Of 60 turns of four clients it gives one client more than three times the turns
+// of another in one run of a thousand, and of 24 it gave one more than twice the turns of another in one of four.
 func TestClientsShare(t *testing.T) {
 	of := database(t)
-	turns.Shared(t, 2, 12, func(t *testing.T, name string) lock.Locker {
+	turns.Shared(t, 3, 12, func(t *testing.T, name string) lock.Locker {
 		return client(t, pool(t, of), pglock.Options{}).Lock(name)
 	})
 }

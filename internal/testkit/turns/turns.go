@@ -25,7 +25,7 @@ var rows = []struct {
 }{
 	{5 * time.Millisecond, 200},
 	{24 * time.Millisecond, 80},
-	{200 * time.Millisecond, 24},
+	{200 * time.Millisecond, 60},
 }
 
 // Shared tests how 2 and 4 clients of one goroutine each share a lock: nobody has more than ratio times the turns of
