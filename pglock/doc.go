@@ -63,7 +63,8 @@
 // of its own makes the row of a new name. Every request may arrive late or twice. An acquisition has an id that is
 // never used again, and a time after which it does nothing; the id is released until that time has passed. One that
 // finds its id in the row, because the answer to an earlier copy was lost, locks the row again: a commit of what was
-// only read waits for no disk and no standby.
+// only read waits for no disk and no standby. The second request may come to a standby that has taken over while the
+// old primary lives on. So it compares the id and the token too, and where they differ, the first one proved nothing.
 //
 // A renewal prolongs the lease of an id that stands, and never creates one. It skips rows that are locked, so that one
 // row does not hold up the others, and tries these again. No statement waits longer for a lock than its client waits
