@@ -78,7 +78,7 @@ type holding struct {
 }
 
 // tokenLock is a lock that has one holder at a time, or readers, and gives each holder a greater token than any before.
-// Readers have the last one, or one that no holder had yet. Redisson's readers and writers have none.
+// Readers share the token of the last writer, or have a new one. Redisson's readers and writers have no token.
 var tokenLock = porcupine.Model{
 	Init: func() any { return holding{} },
 	Step: func(state, input, _ any) (bool, any) {

@@ -310,9 +310,9 @@ const messageLag = 20 * time.Millisecond
 
 // heard is told of a message on the channel of a key.
 //
-// An exclusive holder hears of no release: nobody else has anything to release, and this process publishes
-// its own when it has ceased to hold. A message that comes all the same says that somebody else held the lock, or
-// broke it. It costs little to be sure: the hold is renewed at once, which tells its owner if it is gone, and it is
+// An exclusive holder hears of no release: nobody else has anything to release, and this process publishes its own
+// release after its hold has ended. If a message comes all the same, another client has held the lock, or has broken
+// it. It costs little to be sure: the hold is renewed at once, which tells its owner if it is gone, and it is
 // not passed on to others of this process before the store was asked. It is not proof: anybody may publish.
 //
 // For example, an operator deletes the key of a lock that A holds, and B, which was waiting, takes it and releases it.
@@ -330,7 +330,7 @@ func (e *Engine) heard(key string) {
 
 // suspect notes that the grant of a key may be gone. It returns the grant, if that was not known.
 //
-// Messages come by another connection than answers. So one that comes soon after the lock was granted is that of
+// Messages come by another connection than answers. So a message that comes soon after the lock was granted tells of
 // the release before.
 func (t *table) suspect(key string) *Grant {
 	k := t.peek(key)

@@ -67,10 +67,10 @@ func (t *table) join(req Request) *hold.Level {
 // shares lets others join g if the waiter's own request brought it and the store looked at the gate. A read inside a
 // write is let in by the writer's hold, and nobody joins it. Trip is how long the request took.
 //
-// Readers that share a grant are decided about in package hold. What is here is when a grant may be joined at all:
-// it is one that a request of this process was granted a short time ago, by the script that looks whether a writer
-// waits. A renewal does not look, so it makes no grant any younger. A writer that comes to its gate just after that
-// look waits for the readers that join within the time of a run, and then no more.
+// Package hold decides which readers share a grant. What is here is when a grant may be joined at all: a request of
+// this process was granted it a short time ago, and the script that granted it has looked whether a writer waits. A
+// renewal does not look, so it makes no grant any younger. A writer that comes to its gate just after that look waits
+// for the readers that join within the time of a run, and then no more.
 func (w *waiter) shares(g *Grant, trip time.Duration) {
 	if joins(w.req, w.under) {
 		g.engine().trip.Store(int64(trip))
@@ -81,7 +81,7 @@ func (w *waiter) shares(g *Grant, trip time.Duration) {
 // mayJoin lets w join the hold of another reader, and lets others join the hold of w.
 //
 // Readers that come while another one of their process asks the store wait for the answer to that request; see package
-// localqueue. The one that asked has them join its hold before its own Lock returns, since it may unlock at once.
+// localqueue. They join the hold of the reader that asked before its own Lock returns, since it may unlock at once.
 func (e *Engine) mayJoin(w *waiter) {
 	if joins(w.req, w.under) && localqueue.AwaitTime(e.readTrip()) > 0 {
 		w.Manner = localqueue.Joins

@@ -238,8 +238,8 @@ func (g *Grant) letGo() {
 	}
 }
 
-// unusedLocked is a grant that nobody has and that is in the way of a request: one that is idle, or that is being let
-// go; nil: there is none.
+// unusedLocked is a grant that nobody uses and that is in the way of a request, because it is idle, or is being
+// released. It is nil if there is none.
 func (k *Key) unusedLocked(p store.Protocol) *Grant {
 	g := k.grant
 	if g == nil || g.kept == nil || !p.Excludes(g.proto.Mode()) || !g.IsIdleLocked() && g.kept.gone == nil {
@@ -248,7 +248,8 @@ func (k *Key) unusedLocked(p store.Protocol) *Grant {
 	return g
 }
 
-// resume gives a request the idle grant of its process, if there is one that it may have as it is; nil: it has to ask.
+// resume begins a hold on the idle grant of this process, if the request may have that as it is. If not, the level is
+// nil, and the request has to ask.
 func (e *Engine) resume(ctx context.Context, req Request) *hold.Level {
 	h := e.table.resume(req)
 	if h == nil {
@@ -258,7 +259,7 @@ func (e *Engine) resume(ctx context.Context, req Request) *hold.Level {
 	return l
 }
 
-// resume gives a request the idle grant that its process has; nil: there is none that it may have as it is.
+// resume passes the idle grant to the request, if it may have it as it is; if not, the Hold is nil.
 func (t *table) resume(req Request) *hold.Hold {
 	if req.Keep == 0 {
 		return nil

@@ -232,8 +232,9 @@ func (g *Grant) watchTurns(next *hold.Hold) {
 	g.engine().wheel.Schedule(&t.timer, next.Start()+longTurn)
 }
 
-// look is called by the wheel, which rounds down. The grant's turn may be another one by now, or one that has ended and
-// is waiting for the next waiter's registration; then it looks again. When the grant is gone nothing is left to do.
+// look does that when the wheel calls it, which rounds down. By now the grant may be in another turn, or its turn may
+// have ended while the next waiter is registered; then look is called again. When the grant is gone, nothing is left
+// to do.
 func (t *turns) look() {
 	g, e := t.grant, t.grant.engine()
 	if g.Over() {

@@ -381,8 +381,8 @@ func (e *Engine) stands(w *waiter) {
 	}
 }
 
-// obstacle is a live hold of this process that was in w's way for all of its wait: nil if there is none. A waiter that
-// waits for itself stands behind one that is older than its call.
+// obstacle is a live hold of this process that was in w's way for all of its wait: nil if there is none. A caller
+// that waits for itself waits for a hold that is older than its call.
 func (w *waiter) obstacle() *hold.Hold {
 	w.key.mu.Lock()
 	defer w.key.mu.Unlock()

@@ -349,9 +349,9 @@ func (d Ended) Contexts() {
 }
 
 // End makes the grant be over, in one of the ways; the Holds that live on it end with a cause. Their levels stay,
-// because each is still to be unlocked. It reports false if another caller has ended it, or is about to: a grant that
-// is between two Holds is not closed, and one that stands is not released. A loss
-// between two Holds, or of an idle grant, is told to nobody: the last one was held to its end.
+// because each is still to be unlocked. It reports false if another caller has ended it, or is about to: Closed
+// does not end a grant between two Holds, nor Released a grant that stands. A loss between two Holds, or of an idle
+// grant, is told to nobody: the last Hold was held to its end.
 //
 // Several often try at once: the wheel finds that validity is over, a renewal is answered "not there", and the owner
 // unlocks. Each comes here, or to Part, and the mutex puts them in an order. If the unlock is first, it looks at the
@@ -416,7 +416,7 @@ func (g *Grant) betweenLocked() {
 }
 
 // Claim ends the last Hold of a grant as the unlock of its last level would: a Hold that no caller ever got to see, or
-// whose last level was withdrawn. It reports false if somebody else has ended it, or has it.
+// whose last level was withdrawn. It reports false if another goroutine has ended the grant, or has it.
 func (g *Grant) Claim() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -148,8 +148,8 @@ func (l *Level) End(cause error) {
 	}
 }
 
-// Owner is the Lock call that has a hold, or several that it took as one, for those who are to tell when it has them no
-// more. Most calls have no owner, because nobody wants to know.
+// Owner is the Lock call that has a hold, or several holds that it took as one. An observer is told by it when the call
+// has them no more. Most calls have no owner, because nobody observes them.
 //
 // All levels of a call lead to its owner. Package hold says of whom a hold has ended, and may name an owner twice: a
 // hold can be lost while its last level is on the way out. So the goroutine that tells asks ReportsEnd first.
