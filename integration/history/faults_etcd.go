@@ -44,10 +44,10 @@ func onMember(
 	which func(*etcdGround, *rand.Rand) int, from, to int, set func(g *etcdGround, member int, on bool),
 ) func(*run, *rand.Rand) int {
 	return func(r *run, random *rand.Rand) int {
-		member := which(r.etcd, random)
-		set(r.etcd, member, true)
+		member := which(r.etcd(), random)
+		set(r.etcd(), member, true)
 		time.Sleep(r.between(random, from, to)) // the fault itself
-		set(r.etcd, member, false)
+		set(r.etcd(), member, false)
 		return 1
 	}
 }
@@ -90,7 +90,7 @@ func cutOffLeader(r *run, random *rand.Rand) int {
 // thawLeader stops the leader for longer than a lease. It has revoked the leases that had time left, and end when it
 // goes on.
 func thawLeader(r *run, random *rand.Rand) int {
-	g := r.etcd
+	g := r.etcd()
 	old := g.leader(random)
 	g.freeze(old, true)
 	time.Sleep(r.between(random, 11, 16)) // the fault itself
@@ -133,7 +133,7 @@ func (g *etcdGround) leases(r *run, of *clientv3.Client, some time.Duration) (al
 
 // cutOffFromOne cuts one client off from one server.
 func cutOffFromOne(r *run, random *rand.Rand) int {
-	path := r.anySeat(random).paths[random.IntN(len(r.etcd.Members))]
+	path := r.anySeat(random).paths[random.IntN(len(r.etcd().Members))]
 	path.Blackhole(true)
 	r.lasting(random, 3, 20, func() { path.Blackhole(false) })
 	return 1
@@ -141,7 +141,7 @@ func cutOffFromOne(r *run, random *rand.Rand) int {
 
 // replaceLeader has the leader hand over to another one, as operators do before they restart it.
 func replaceLeader(r *run, random *rand.Rand) int {
-	g := r.etcd
+	g := r.etcd()
 	old, next := g.leader(random), g.follower(random)
 	if err := g.moveLeader(old, next); err != nil {
 		return 0 // it has changed by itself
@@ -167,7 +167,7 @@ func (g *etcdGround) moveLeader(from, to int) error {
 
 // stopMajority stops two servers: nothing can be agreed on.
 func stopMajority(r *run, random *rand.Rand) int {
-	g := r.etcd
+	g := r.etcd()
 	spared := random.IntN(len(g.Members))
 	for member := range g.Members {
 		if member != spared {
@@ -185,12 +185,12 @@ func stopMajority(r *run, random *rand.Rand) int {
 
 // killAll kills all servers. What they had agreed on is there when they are started again.
 func killAll(r *run, random *rand.Rand) int {
-	for _, member := range r.etcd.Members {
+	for _, member := range r.etcd().Members {
 		member.Kill()
 	}
 	time.Sleep(r.between(random, 0, 8)) // the fault itself
 	var starting sync.WaitGroup
-	for _, member := range r.etcd.Members { // none is well alone
+	for _, member := range r.etcd().Members { // none is well alone
 		starting.Go(member.Restart)
 	}
 	starting.Wait()
@@ -201,7 +201,7 @@ func killAll(r *run, random *rand.Rand) int {
 // server answers nothing meanwhile.
 func compact(defragment bool) func(*run, *rand.Rand) int {
 	return func(r *run, random *rand.Rand) int {
-		g := r.etcd
+		g := r.etcd()
 		for range 1 + random.IntN(6) {
 			if err := g.compact(); err != nil {
 				r.fail(err)

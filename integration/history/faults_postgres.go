@@ -43,7 +43,7 @@ func killBackends(which string) func(*run, *rand.Rand) int {
 	return func(r *run, random *rand.Rand) int {
 		killed := 0
 		for range 1 + random.IntN(4) {
-			killed += r.servers.kill(r, r.servers.primary, which)
+			killed += r.postgres().kill(r, r.postgres().primary, which)
 			time.Sleep(r.between(random, 0, 1))
 		}
 		return min(killed, 1)
@@ -75,7 +75,7 @@ func lockTable(r *run, random *rand.Rand) int {
 func stranger(from, to int, sql string) func(*run, *rand.Rand) int {
 	return func(r *run, random *rand.Rand) int {
 		ctx := context.Background()
-		conn, err := pgx.Connect(ctx, r.servers.servers[r.servers.primary].URL())
+		conn, err := pgx.Connect(ctx, r.postgres().servers[r.postgres().primary].URL())
 		if err != nil {
 			r.fail(err)
 			return 0
@@ -97,7 +97,7 @@ func stranger(from, to int, sql string) func(*run, *rand.Rand) int {
 // that was released is one of them.
 func deleteFree(r *run, random *rand.Rand) int {
 	for range 1 + random.IntN(20) {
-		if err := r.servers.tell("DELETE FROM holdfast_lock WHERE until < now() - interval '1 day'"); err != nil {
+		if err := r.postgres().tell("DELETE FROM holdfast_lock WHERE until < now() - interval '1 day'"); err != nil {
 			r.fail(err)
 			return 0
 		}
@@ -109,7 +109,7 @@ func deleteFree(r *run, random *rand.Rand) int {
 // again.
 func stopPrimary(from, to int) func(*run, *rand.Rand) int {
 	return func(r *run, random *rand.Rand) int {
-		server := r.servers.servers[r.servers.primary]
+		server := r.postgres().servers[r.postgres().primary]
 		server.Freeze()
 		time.Sleep(r.between(random, from, to)) // the fault itself
 		server.Thaw()
@@ -119,7 +119,7 @@ func stopPrimary(from, to int) func(*run, *rand.Rand) int {
 
 // crashPrimary kills the server and starts it again. What it wrote is there: the machine goes on.
 func crashPrimary(r *run, random *rand.Rand) int {
-	server := r.servers.servers[r.servers.primary]
+	server := r.postgres().servers[r.postgres().primary]
 	server.Crash()
 	time.Sleep(r.between(random, 0, 5)) // the fault itself
 	server.Restart()
@@ -128,7 +128,7 @@ func crashPrimary(r *run, random *rand.Rand) int {
 
 // stopStandby stops the standby, so that commits wait for it.
 func stopStandby(r *run, random *rand.Rand) int {
-	standby := r.servers.standby()
+	standby := r.postgres().standby()
 	standby.Freeze()
 	time.Sleep(r.between(random, 3, 16)) // the fault itself
 	standby.Thaw()
@@ -138,22 +138,22 @@ func stopStandby(r *run, random *rand.Rand) int {
 // takeOver promotes the standby, which has every commit that anybody relies on. The old primary is stopped for good
 // first, and the new one gets a standby.
 func takeOver(r *run, random *rand.Rand) int {
-	old := r.servers.servers[r.servers.primary]
+	old := r.postgres().servers[r.postgres().primary]
 	if random.IntN(2) == 0 {
 		old.Crash()
 	} else {
 		old.Shutdown()
 	}
-	r.servers.promote()
-	r.servers.attach(r, true)
+	r.postgres().promote()
+	r.postgres().attach(r, true)
 	return 1
 }
 
 // failOverPastCommits is a failover before which connections end whose commits wait for the standby. Each of these is
 // visible at the old primary from then on, and the new one lacks it.
 func failOverPastCommits(r *run, random *rand.Rand) int {
-	r.servers.leaveBehind(r)
-	killed := r.servers.killCommits(r, r.servers.primary, r.between(random, 5, 20))
+	r.postgres().leaveBehind(r)
+	killed := r.postgres().killCommits(r, r.postgres().primary, r.between(random, 5, 20))
 	takeOver(r, random)
 	return min(killed, 1)
 }
@@ -161,11 +161,11 @@ func failOverPastCommits(r *run, random *rand.Rand) int {
 // failOverPastPrimary is a failover after which the old primary lives on for a while, and clients stay with it. No
 // commit that waits for the standby returns there any more, unless its connection ends.
 func failOverPastPrimary(r *run, random *rand.Rand) int {
-	old := r.servers.primary
-	r.servers.promote()
-	killed := r.servers.killCommits(r, old, r.between(random, 5, 25))
-	r.servers.servers[old].Crash()
-	r.servers.attach(r, true)
+	old := r.postgres().primary
+	r.postgres().promote()
+	killed := r.postgres().killCommits(r, old, r.between(random, 5, 25))
+	r.postgres().servers[old].Crash()
+	r.postgres().attach(r, true)
 	return min(killed, 1)
 }
 

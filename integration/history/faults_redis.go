@@ -30,7 +30,7 @@ func killConnections(kind string) func(*run, *rand.Rand) int {
 	return func(r *run, random *rand.Rand) int {
 		killed := 0
 		for range 1 + random.IntN(4) {
-			for _, admin := range r.redis.admins {
+			for _, admin := range r.redis().admins {
 				n, err := admin.ClientKillByFilter(context.Background(), "TYPE", kind).Result()
 				if err != nil {
 					r.fail(fmt.Errorf("CLIENT KILL: %w", err))
@@ -45,7 +45,7 @@ func killConnections(kind string) func(*run, *rand.Rand) int {
 
 func flushScripts(r *run, random *rand.Rand) int {
 	for range 1 + random.IntN(20) {
-		for _, admin := range r.redis.admins {
+		for _, admin := range r.redis().admins {
 			if err := admin.ScriptFlush(context.Background()).Err(); err != nil {
 				r.fail(fmt.Errorf("SCRIPT FLUSH: %w", err))
 			}
@@ -59,7 +59,7 @@ func flushScripts(r *run, random *rand.Rand) int {
 // runs again.
 func stopServer(from, to int) func(*run, *rand.Rand) int {
 	return func(r *run, random *rand.Rand) int {
-		server := r.redis.servers[random.IntN(len(r.redis.servers))]
+		server := r.redis().servers[random.IntN(len(r.redis().servers))]
 		server.Stop()
 		time.Sleep(r.between(random, from, to)) // the fault itself
 		server.Continue()
@@ -70,7 +70,7 @@ func stopServer(from, to int) func(*run, *rand.Rand) int {
 // restartNode kills one of several independent servers, and starts it again without data. It may come back before all
 // holds have ended that it forgot, and has no vote until then.
 func restartNode(r *run, random *rand.Rand) int {
-	server := r.redis.servers[random.IntN(len(r.redis.servers))]
+	server := r.redis().servers[random.IntN(len(r.redis().servers))]
 	server.Kill()
 	time.Sleep(r.between(random, 0, 5)) // the fault itself
 	server.Restart()
@@ -80,24 +80,24 @@ func restartNode(r *run, random *rand.Rand) int {
 // migrateSlot moves the slot of a name to another node, and pauses while the keys are half here and half there.
 func migrateSlot(r *run, random *rand.Rand) int {
 	slot := keys.Slot(names[random.IntN(len(names))])
-	from := r.redis.cluster.NodeFor(r.t, slot)
-	to := (from + 1 + random.IntN(r.redis.cluster.Len()-1)) % r.redis.cluster.Len()
-	r.redis.cluster.SetSlotMigrating(r.t, slot, from, to)
+	from := r.redis().cluster.NodeFor(r.t, slot)
+	to := (from + 1 + random.IntN(r.redis().cluster.Len()-1)) % r.redis().cluster.Len()
+	r.redis().cluster.SetSlotMigrating(r.t, slot, from, to)
 	time.Sleep(r.between(random, 0, 5)) // the fault itself
-	r.redis.cluster.MoveKeys(r.t, slot, from, to)
+	r.redis().cluster.MoveKeys(r.t, slot, from, to)
 	time.Sleep(r.between(random, 0, 5))
-	r.redis.cluster.MoveKeys(r.t, slot, from, to) // what was written here since, as keys that were here could be
-	r.redis.cluster.FinishSlot(r.t, slot, to)
+	r.redis().cluster.MoveKeys(r.t, slot, from, to) // what was written here since, as keys that were here could be
+	r.redis().cluster.FinishSlot(r.t, slot, to)
 	return 1
 }
 
 // failOver makes the Sentinels promote the replica when it is up to date: the old primary accepts no more writes, and
 // is told that it was deposed before it would accept any again. So nothing is forgotten.
 func failOver(r *run, _ *rand.Rand) int {
-	ctx, old := context.Background(), r.redis.sentinel.Primary(r.t)
-	admin := r.redis.admins[0]
-	if old != r.redis.servers[0] {
-		admin = r.redis.admins[1]
+	ctx, old := context.Background(), r.redis().sentinel.Primary(r.t)
+	admin := r.redis().admins[0]
+	if old != r.redis().servers[0] {
+		admin = r.redis().admins[1]
 	}
 	must := func(what string, err error) {
 		if err != nil {
@@ -122,20 +122,20 @@ func failOver(r *run, _ *rand.Rand) int {
 // in time gives up.
 func (r *run) promote(old *redistest.Server) *redistest.Server {
 	const patience = 10 * time.Second // more than a Sentinel has
-	rdb := redis.NewClient(r.redis.sentinel.Sentinels()[0].Options())
+	rdb := redis.NewClient(r.redis().sentinel.Sentinels()[0].Options())
 	defer func() { _ = rdb.Close() }()
 	var ordered time.Time
 	redistest.Eventually(r.t, 6*patience, func() bool {
-		if r.redis.sentinel.Primary(r.t) != old {
+		if r.redis().sentinel.Primary(r.t) != old {
 			return true
 		}
 		if time.Since(ordered) > patience &&
-			rdb.Do(context.Background(), "sentinel", "failover", r.redis.sentinel.Options().MasterName).Err() == nil {
+			rdb.Do(context.Background(), "sentinel", "failover", r.redis().sentinel.Options().MasterName).Err() == nil {
 			ordered = time.Now()
 		}
 		return false
 	}, "no failover comes about")
-	return r.redis.sentinel.WaitFailover(r.t, old)
+	return r.redis().sentinel.WaitFailover(r.t, old)
 }
 
 func (r *run) offset(of *redistest.Server, field string) int64 {
@@ -148,8 +148,8 @@ func (r *run) offset(of *redistest.Server, field string) int64 {
 
 // other is the one of two servers that is not this one.
 func (r *run) other(than *redistest.Server) *redistest.Server {
-	if r.redis.servers[0] == than {
-		return r.redis.servers[1]
+	if r.redis().servers[0] == than {
+		return r.redis().servers[1]
 	}
-	return r.redis.servers[0]
+	return r.redis().servers[0]
 }

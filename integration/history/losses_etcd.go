@@ -29,27 +29,27 @@ func (g *etcdGround) remove(key string, which ...clientv3.OpOption) (any bool, e
 // deleteFirst deletes the key that stands first below a name. As long as it is there, its owner holds the lock.
 func deleteFirst(r *run, random *rand.Rand) (name string, lost bool, err error) {
 	name = names[random.IntN(len(names))]
-	keys, err := r.etcd.keys(name + "/")
+	keys, err := r.etcd().keys(name + "/")
 	if err == nil && len(keys) > 0 {
-		lost, err = r.etcd.remove(keys[0])
+		lost, err = r.etcd().remove(keys[0])
 	}
 	return name, lost, err
 }
 
 func deleteName(r *run, random *rand.Rand) (name string, lost bool, err error) {
 	name = names[random.IntN(len(names))]
-	lost, err = r.etcd.remove(name+"/", clientv3.WithPrefix())
+	lost, err = r.etcd().remove(name+"/", clientv3.WithPrefix())
 	return name, lost, err
 }
 
 func deleteAll(r *run, _ *rand.Rand) (name string, lost bool, err error) {
-	lost, err = r.etcd.remove(lockPrefix, clientv3.WithPrefix())
+	lost, err = r.etcd().remove(lockPrefix, clientv3.WithPrefix())
 	return "", lost, err
 }
 
 // deleteBase deletes the base of tokens. The client that misses it makes another, which is no lower than what it knew.
 func deleteBase(r *run, _ *rand.Rand) (name string, lost bool, err error) {
-	_, err = r.etcd.remove("holdfast/base")
+	_, err = r.etcd().remove("holdfast/base")
 	return "", false, err
 }
 
@@ -58,7 +58,7 @@ func revoke(r *run, random *rand.Rand) int {
 	name := names[random.IntN(len(names))]
 	ctx, cancel := asking()
 	defer cancel()
-	first, err := r.etcd.admin.Get(ctx, name+"/", clientv3.WithFirstCreate()...)
+	first, err := r.etcd().admin.Get(ctx, name+"/", clientv3.WithFirstCreate()...)
 	if err != nil {
 		r.fail(err)
 		return 0
@@ -72,7 +72,7 @@ func revoke(r *run, random *rand.Rand) int {
 		return 0 // it has held nothing yet
 	}
 	from := stamp.Now()
-	if _, err := r.etcd.admin.Revoke(ctx, clientv3.LeaseID(first.Kvs[0].Lease)); err != nil {
+	if _, err := r.etcd().admin.Revoke(ctx, clientv3.LeaseID(first.Kvs[0].Lease)); err != nil {
 		return 0 // it was revoked a moment ago
 	}
 	r.record.lost(Loss{Of: process, From: from, Until: stamp.Now(), Certain: true})

@@ -21,23 +21,23 @@ var postgresLosses = []fault{
 func edit(harmless bool, sql string) func(*run, *rand.Rand) (string, bool, error) {
 	return func(r *run, random *rand.Rand) (string, bool, error) {
 		name := names[random.IntN(len(names))]
-		return name, !harmless, r.servers.tell(sql, name)
+		return name, !harmless, r.postgres().tell(sql, name)
 	}
 }
 
 func editAll(sql string) func(*run, *rand.Rand) (string, bool, error) {
-	return func(r *run, _ *rand.Rand) (string, bool, error) { return "", true, r.servers.tell(sql) }
+	return func(r *run, _ *rand.Rand) (string, bool, error) { return "", true, r.postgres().tell(sql) }
 }
 
 // failOverBackwards promotes a standby that has received nothing for more than a lease. So it knows of no hold that
 // stands when the primary ends.
 func failOverBackwards(r *run, random *rand.Rand) int {
-	r.servers.leaveBehind(r)
+	r.postgres().leaveBehind(r)
 	time.Sleep(r.between(random, 12, 20)) // the fault itself
 	from := stamp.Now()
-	r.servers.servers[r.servers.primary].Crash()
-	r.servers.promote()
+	r.postgres().servers[r.postgres().primary].Crash()
+	r.postgres().promote()
 	r.record.lost(Loss{From: from, Until: stamp.Now(), Certain: true})
-	r.servers.attach(r, false)
+	r.postgres().attach(r, false)
 	return 1
 }

@@ -49,17 +49,17 @@ func deletion(
 		for _, key := range of {
 			all = append(all, key(name))
 		}
-		return name, !harmless, r.redis.admins[0].Del(context.Background(), all...).Err()
+		return name, !harmless, r.redis().admins[0].Del(context.Background(), all...).Err()
 	}
 }
 
 func flush(r *run, _ *rand.Rand) (string, bool, error) {
-	return "", true, r.redis.admins[0].FlushAll(context.Background()).Err()
+	return "", true, r.redis().admins[0].FlushAll(context.Background()).Err()
 }
 
 // evict leaves the server no memory until it has evicted every key with an expiry, which locks and tokens have.
 func evict(r *run, _ *rand.Rand) (string, bool, error) {
-	ctx, admin := context.Background(), r.redis.admins[0]
+	ctx, admin := context.Background(), r.redis().admins[0]
 	var left []string
 	err := errors.Join(
 		admin.ConfigSet(ctx, "maxmemory-policy", "volatile-ttl").Err(),
@@ -67,7 +67,7 @@ func evict(r *run, _ *rand.Rand) (string, bool, error) {
 	if err == nil {
 		left, err = r.gone(settle, func() ([]string, error) {
 			_ = admin.Set(ctx, "new", "1", 0).Err() // a write makes Redis look for room; it finds none for this one
-			return r.redis.keys(), nil
+			return r.redis().keys(), nil
 		})
 	}
 	return "", true, errors.Join(within(err, "keys", left), admin.ConfigSet(ctx, "maxmemory", "0").Err())
@@ -75,7 +75,7 @@ func evict(r *run, _ *rand.Rand) (string, bool, error) {
 
 // restart kills the server, which keeps nothing on disk, and starts it again.
 func restart(r *run, _ *rand.Rand) (string, bool, error) {
-	r.redis.servers[0].Kill()
-	r.redis.servers[0].Restart()
+	r.redis().servers[0].Kill()
+	r.redis().servers[0].Restart()
 	return "", true, nil
 }

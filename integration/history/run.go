@@ -16,10 +16,7 @@ import (
 
 // run is one run under way.
 type run struct {
-	ground  ground
-	redis   *redisGround    // where faults are injected, on its sites
-	servers *postgresGround // the same for PostgreSQL's
-	etcd    *etcdGround     // and for etcd's
+	ground  ground // where faults are injected
 	cfg     Config
 	seats   []*seat
 	record  *record

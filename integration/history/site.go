@@ -9,6 +9,11 @@ type ground interface {
 	connections() ([]string, error) // of clients; on etcd their leases
 }
 
+// The ground of a site, as its faults know it.
+func (r *run) redis() *redisGround       { return r.ground.(*redisGround) }
+func (r *run) postgres() *postgresGround { return r.ground.(*postgresGround) }
+func (r *run) etcd() *etcdGround         { return r.ground.(*etcdGround) }
+
 // build starts the servers of a run, and makes the seats of its clients.
 func (r *run) build(lab *lenient) {
 	for i := range clientsOfOurs {

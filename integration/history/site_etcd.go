@@ -29,7 +29,6 @@ const lockPrefix = "history-"
 // buildEtcd starts the servers of a run on etcd, and makes the paths to them.
 func (r *run) buildEtcd(lab *lenient) ground {
 	g := &etcdGround{lab: lab, Cluster: etcdtest.StartCluster(lab)}
-	r.etcd = g
 	admin, err := connectEtcd(g.Endpoints())
 	if err != nil {
 		lab.Fatalf("%v", err)

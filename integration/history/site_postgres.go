@@ -34,7 +34,6 @@ func (r *run) buildPostgres(lab *lenient) ground {
 	// A standby that lost its primary looks for it again at once, or every commit would wait for that.
 	primary := pgtest.Start(lab, "wal_retrieve_retry_interval=100ms")
 	g := &postgresGround{lab: lab, servers: []*pgtest.Server{primary}}
-	r.servers = g
 	table, err := pglock.Migration("")
 	if err != nil {
 		lab.Fatalf("%v", err)

@@ -33,7 +33,6 @@ type redisGround struct {
 // buildRedis starts the servers of a run on Redis, and makes the paths to them.
 func (r *run) buildRedis(lab *lenient) ground {
 	g := &redisGround{t: r.t}
-	r.redis = g
 	addr := ""
 	switch r.cfg.Site {
 	case Cluster:
@@ -47,7 +46,7 @@ func (r *run) buildRedis(lab *lenient) ground {
 		opts := g.sentinel.Options()
 		addr = opts.MasterName + "," + strings.Join(opts.SentinelAddrs, ",")
 		g.servers = g.sentinel.Servers()
-		r.calm(opts.MasterName)
+		r.calm(g.sentinel, opts.MasterName)
 	case Quorum:
 		for range 5 {
 			g.servers = append(g.servers, redistest.Start(lab))
@@ -85,8 +84,8 @@ func addrsOf(servers []*redistest.Server) (all []string) {
 
 // calm keeps the Sentinels from considering a slow primary dead: an unprepared failover would forget what
 // the replica has not received.
-func (r *run) calm(primary string) {
-	for _, s := range r.redis.sentinel.Sentinels() {
+func (r *run) calm(lab *redistest.SentinelLab, primary string) {
+	for _, s := range lab.Sentinels() {
 		rdb := redis.NewClient(&redis.Options{Addr: s.Addr()})
 		err := rdb.Do(context.Background(), "sentinel", "set", primary, "down-after-milliseconds", 60_000).Err()
 		if err := errors.Join(err, rdb.Close()); err != nil {
