@@ -12,19 +12,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/testkit/jdk"
 )
 
-const (
-	minJava = 17
-
-	// buildLimit is for the first time, when Maven fetches Redisson, all that it needs, and its own plugins.
-	buildLimit = 6 * time.Minute
-)
+// buildLimit is for the first time, when Maven fetches Redisson, all that it needs, and its own plugins.
+const buildLimit = 6 * time.Minute
 
 //go:embed Load.java Peer.java
 var sources embed.FS
@@ -39,11 +35,10 @@ type Program struct {
 
 // Build compiles the program. An error says in a sentence why there is no Redisson to be measured.
 func Build(ctx context.Context) (*Program, error) {
-	if missing := missing(); missing != "" {
-		return nil, fmt.Errorf("it needs a JDK, %d or newer, and Maven, and %s (scripts/setup-java.sh installs them)",
-			minJava, missing)
+	if missing := jdk.Missing(); missing != "" {
+		return nil, errors.New(missing)
 	}
-	pom, err := findPom()
+	pom, err := jdk.Project()
 	if err != nil {
 		return nil, err
 	}
@@ -97,41 +92,6 @@ func (p *Program) Close() error { return os.RemoveAll(p.dir) }
 
 func (p *Program) classPath() string {
 	return p.dir + string(os.PathListSeparator) + filepath.Join(p.jars, "*")
-}
-
-func missing() string {
-	for _, program := range []string{"java", "javac", "mvn"} {
-		if _, err := exec.LookPath(program); err != nil {
-			return "there is no " + program
-		}
-	}
-	out, err := exec.Command("javac", "-version").CombinedOutput()
-	if err != nil {
-		return fmt.Sprintf("javac -version fails (%v)", err)
-	}
-	if n, err := strconv.Atoi(string(regexp.MustCompile(`\d+`).Find(out))); err != nil || n < minJava {
-		return fmt.Sprintf("javac -version says %q", strings.TrimSpace(string(out)))
-	}
-	return ""
-}
-
-// findPom looks above the working directory, which is some folder of the repository.
-func findPom() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for {
-		pom := filepath.Join(dir, "integration", "redisson", "java")
-		if _, err := os.Stat(filepath.Join(pom, "pom.xml")); err == nil {
-			return pom, nil
-		}
-		above := filepath.Dir(dir)
-		if above == dir {
-			return "", errors.New("its pom, integration/redisson/java/pom.xml, is not above the working directory")
-		}
-		dir = above
-	}
 }
 
 func output(ctx context.Context, dir, name string, args ...string) error {
