@@ -330,7 +330,7 @@ func (e *Engine) heard(key string) {
 
 // suspect notes that the grant of a key may be gone. It returns the grant, if that was not known.
 //
-// Messages come by another connection than answers. So a message that comes soon after the lock was granted tells of
+// Messages come by another connection than answers. So a message that comes soon after the lock was granted is about
 // the release before.
 func (t *table) suspect(key string) *Grant {
 	k := t.peek(key)
