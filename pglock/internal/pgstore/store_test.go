@@ -47,6 +47,9 @@ func TestACopyIsAnswered(t *testing.T) {
 	require.Equal(t, 0, busy.Which)
 }
 
+// confirming is in the text of sql/confirm.sql alone.
+const confirming = "AND id = $2::text ORDER BY name FOR NO KEY UPDATE"
+
 // A copy that sees what an earlier one took confirms that, by a connection that may be one to another server: a standby
 // that has taken over and lacks the hold, or has it with another token. Then what the old server showed is worth nothing.
 func TestWhatAnotherServerLacksIsNotConfirmed(t *testing.T) {
@@ -63,7 +66,7 @@ func TestWhatAnotherServerLacksIsNotConfirmed(t *testing.T) {
 			p := rows{proxy.To(r.url), r.sql}.open(t, "c")
 			first := p.take("n", "c:1")
 			gate := pgproxy.NewGate()
-			held := proxy.On("AND id = $2::text ORDER BY name FOR NO KEY UPDATE", pgproxy.Hold(gate))
+			held := proxy.On(confirming, pgproxy.Hold(gate))
 			copied := make(chan store.AcquireReply, 1)
 			go func() {
 				reply, _ := p.acquire("n", "c:1")
@@ -86,6 +89,26 @@ func TestWhatAnotherServerLacksIsNotConfirmed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A confirmation whose answer is lost proves nothing: the copy is in doubt, and the next one has the same hold.
+func TestTheAnswerToAConfirmationIsLost(t *testing.T) {
+	t.Parallel()
+	r := newRows(t)
+	proxy := pgproxy.Start(t, pgtest.Shared(t).Addr())
+	p := rows{proxy.To(r.url), r.sql}.open(t, "c")
+	first := p.take("n", "c:1")
+	for name, action := range map[string]pgproxy.Action{
+		"after the effect": pgproxy.CutAfter, "before it": pgproxy.CutBefore,
+	} {
+		rule := proxy.On(confirming, action)
+		_, _, err := p.Lock("n").Acquire(within(t), p.ask("c:1"))
+		require.Equal(t, store.FaultAmbiguous, store.FaultOf(err), name)
+		rule.Wait(t, 1)
+	}
+	again, _ := p.acquire("n", "c:1")
+	require.Equal(t, store.Already, again.Status)
+	require.Equal(t, first.Fence, again.Fence)
 }
 
 // A copy that comes after the release of its id, and in time, takes the lock again, so the id is released until the
