@@ -35,15 +35,15 @@ type part struct {
 // forgets has holders that stay inside for long, and so few acquisitions.
 var parts = []part{
 	{"one Redis", 52, 24, true, history.Config{Site: history.Single}},
-	{"a cluster of three, whose slots move", 8, 12, true, history.Config{Site: history.Cluster}},
+	{"a cluster of three, whose slots move", 10, 12, true, history.Config{Site: history.Cluster}},
 	{"Redis behind Sentinels", 6, 8, true, history.Config{Site: history.Sentinel}},
-	{"redlock over five servers", 10, 12, false, history.Config{Site: history.Quorum}},
+	{"redlock over five servers", 12, 12, false, history.Config{Site: history.Quorum}},
 	{"PostgreSQL with a synchronous standby", 10, 14, false, history.Config{Site: history.Postgres}},
 	{"PostgreSQL behind pgbouncer", 4, 5, false, history.Config{Site: history.Bouncer}},
 	{"PostgreSQL, the old primary lives on", 2, 4, false, history.Config{
 		Site: history.Deposed, Lease: 2 * time.Second,
 	}},
-	{"three etcd servers", 8, 6, false, history.Config{Site: history.Etcd}},
+	{"three etcd servers", 4, 6, false, history.Config{Site: history.Etcd}},
 	{"etcd, the old leader comes back", 0, 2, false, history.Config{Site: history.Thawed}},
 	{"Redis that forgets", 0, 7, false, history.Config{
 		Site: history.Single, Lease: 1200 * time.Millisecond, Forgets: true,
