@@ -2,7 +2,6 @@ package multilock
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sort"
 	"time"
@@ -226,19 +225,10 @@ func (l *Lock) Held(ctx context.Context) ([]lock.Hold, error) {
 	for i, member := range l.members {
 		var err error
 		if holds[i], err = member.Held(ctx); err != nil {
-			return nil, over(ctx, err)
+			return nil, err
 		}
 	}
 	return holds, nil
-}
-
-// over returns why a member has no hold: a member is released when another was lost or its client closed.
-func over(ctx context.Context, err error) error {
-	cause := context.Cause(ctx)
-	if errors.Is(cause, lock.ErrLost) || errors.Is(cause, lock.ErrClosed) {
-		return cause
-	}
-	return err
 }
 
 func (l *Lock) check(ctx context.Context) error {

@@ -215,3 +215,33 @@ func TestDoReleasesAndKeepsTheError(t *testing.T) {
 	})
 	free(t, clientAt(t, server.Addr(), nil), n...)
 }
+
+// When one member is lost the others are given back, and each says of itself why, though nobody unlocked.
+func TestEachMemberSaysWhyItWasGivenBack(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	c, rival, n := clientAt(t, server.Addr(), nil), clientAt(t, server.Addr(), nil), names(t, 3)
+	all := locks(c, n...)
+	for broken := range n {
+		held, unlock, err := multilock.New(all).Lock(within(t))
+		require.NoError(t, err)
+		require.NoError(t, rlock.New(c, n[broken]).Break(within(t)))
+		<-held.Done()
+		free(t, rival, n...)
+		for _, member := range all {
+			_, err := member.Held(held)
+			var lost *rlock.LostError
+			require.ErrorAs(t, err, &lost)
+			require.Equal(t, n[broken], lost.Name)
+		}
+		require.ErrorIs(t, unlock(), rlock.ErrLost)
+	}
+
+	lost, cancel := context.WithCancelCause(t.Context())
+	held, unlock, err := multilock.New(all).Lock(lost)
+	require.NoError(t, err)
+	require.NoError(t, unlock())
+	cancel(errors.New("the application's own"))
+	_, err = all[0].Held(held)
+	require.ErrorIs(t, err, rlock.ErrNotHeld, "the caller unlocked")
+}

@@ -79,6 +79,7 @@ func (s *stay) look() {
 	switch {
 	case !errors.As(err, &lost):
 		s.worker.bad("a hold that was not unlocked is not held: %v", err)
+	case lost.Name != s.Name: // of a set, and given back with the other: it was live when it was last seen
 	case lost.Reason == lock.LossExpired:
 		s.End = max(s.End, min(now, s.validUntil))
 	case lost.Reason == lock.LossMaxHold && s.op == "max-hold":

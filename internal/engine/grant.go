@@ -142,11 +142,18 @@ func (g *Grant) expireIfOver() {
 // carried returns the innermost open level of the lock that ctx carries, or one that was lost and not
 // unlocked, or nil.
 func (e *Engine) carried(ctx context.Context, p store.Protocol) *hold.Level {
-	of := func(g *Grant) bool { return e.isSide(g, p) && g.proto.Mode() == p.Mode() }
-	for l := range hold.Levels(ctx, func(g *hold.Grant) bool { return of(leased(&g.Lease)) }) {
+	for l := range hold.Levels(ctx, e.grantsOf(p)) {
 		return l
 	}
 	return nil
+}
+
+// grantsOf tells the grants of p's side of its lock from others.
+func (e *Engine) grantsOf(p store.Protocol) func(*hold.Grant) bool {
+	return func(of *hold.Grant) bool {
+		g := leased(&of.Lease)
+		return e.isSide(g, p) && g.proto.Mode() == p.Mode()
+	}
 }
 
 // isSide reports whether g is a grant of p's lock, on any side of it.
@@ -196,10 +203,23 @@ func (g *Grant) standing(from *hold.Level) error {
 func (e *Engine) holding(ctx context.Context, p store.Protocol) (*hold.Level, *Grant, error) {
 	l := e.carried(ctx, p)
 	if l == nil {
-		return nil, nil, e.notHeld(p)
+		return nil, nil, e.whyNotHeld(ctx, p)
 	}
 	g := grantOf(l.Hold())
 	return l, g, g.standing(l)
+}
+
+// whyNotHeld is why ctx carries no open level of a lock. One that was taken together with others is given back when one
+// of those is lost, or its client is closed: then that is why, though the caller has not unlocked.
+func (e *Engine) whyNotHeld(ctx context.Context, p store.Protocol) error {
+	if l := hold.GivenBack(ctx, e.grantsOf(p)); l != nil {
+		for _, cause := range []error{l.Hold().Err(), context.Cause(ctx)} {
+			if errors.Is(cause, e.cfg.Errors.Loss) || errors.Is(cause, e.cfg.Errors.Closed) {
+				return cause
+			}
+		}
+	}
+	return e.notHeld(p)
 }
 
 // overCause is why a Hold ended.

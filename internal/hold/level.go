@@ -99,6 +99,22 @@ func Levels(ctx context.Context, of func(g *Grant) bool) iter.Seq[*Level] {
 	}
 }
 
+// GivenBack returns the innermost level that ctx carries of those grants, if it is closed and was tied to others; else
+// nil. It was unlocked by the caller, or given back when one of the others was lost.
+func GivenBack(ctx context.Context, of func(g *Grant) bool) *Level {
+	l, _ := ctx.Value(levelKey{}).(*Level)
+	for ; l != nil; l = l.outer {
+		if !of(l.hold.grant) {
+			continue
+		}
+		if a := l.apart.Load(); a == nil || a.tied.Load() == nil || l.IsOpen() {
+			return nil
+		}
+		return l
+	}
+	return nil
+}
+
 // In reports that ctx carries the level, and none inside it. So ctx can take the place of the level's own context
 // without anybody losing a hold by it.
 func (l *Level) In(ctx context.Context) bool {
