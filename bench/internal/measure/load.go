@@ -33,6 +33,7 @@ type Load struct {
 	Section time.Duration // what each does while it holds the lock
 	Clients int           // whose goroutines follow one another; 0: one
 	Trip    time.Duration // what a round trip takes, if that is more than nothing
+	Own     bool          // each has a name of its own: nobody waits for another, and Absence says nothing
 }
 
 // Outcome is what a load came to.
@@ -55,7 +56,10 @@ func (l Load) Run(ctx context.Context) (Outcome, error) {
 	workers, clients := make([]worker, len(l.Locks)), make([]absence, max(l.Clients, 1))
 	for i := range workers {
 		workers[i] = newWorker(l.Locks[i], samples/len(l.Locks))
-		workers[i].section, workers[i].client = l.Section, &clients[i*len(clients)/len(workers)]
+		workers[i].section = l.Section
+		if !l.Own {
+			workers[i].client = &clients[i*len(clients)/len(workers)]
+		}
 	}
 	timer := time.AfterFunc(l.For, func() {
 		end.over.Store(true)
@@ -170,7 +174,7 @@ func (o Outcome) By(groups int) float64 {
 type worker struct {
 	lock     contender.Lock
 	section  time.Duration
-	client   *absence
+	client   *absence // nil: each has a name of its own
 	turns    int
 	failures int
 	err      error // the first
@@ -199,7 +203,9 @@ func (w *worker) run(ctx context.Context, end *ending) {
 		err := w.lock.Lock(ctx)
 		got := time.Now()
 		if err == nil {
-			w.client.came(got.Sub(begin))
+			if w.client != nil {
+				w.client.came(got.Sub(begin))
+			}
 			work(w.section)
 			err = w.lock.Unlock()
 		}

@@ -90,7 +90,7 @@ func openLoad(lab *Lab, clients, goroutines int, name string) (Subject, error) {
 
 func (l *load) Measure(ctx context.Context) (measure.Figures, error) {
 	work := measure.Load{Locks: l.locks, For: l.lab.Scale.Slice, Section: l.section, Clients: len(l.clients),
-		Trip: l.lab.Distance}
+		Trip: l.lab.Distance, Own: l.own}
 	if l.own { // and nobody is in the way of anybody
 		work.For = max(work.For, fewPasses*work.Pass())
 	}
