@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// Whoever asks first is served first. Inspect tells who waits, in all processes.
+// The first to ask is the first to be served. Inspect tells who waits, in all processes.
 func Example() {
 	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv("REDIS_ADDR")}) // "" is localhost:6379
 	defer rdb.Close()

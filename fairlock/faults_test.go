@@ -143,7 +143,7 @@ func operations() []operation {
 	}
 }
 
-// One call goes wrong, in any way: whoever is told that it holds does, alone, everybody gets in in the order in
+// One call goes wrong, in any way: a caller that is told that it holds does, alone, everybody gets in in the order in
 // which they came, each with a token of its own, and nothing is left (needs 1, bugs 1, 3, 35).
 func TestACallGoesWrong(t *testing.T) {
 	t.Parallel()

@@ -91,7 +91,7 @@ func (l *inviteLab) publish(message string) {
 	require.NoError(l, l.rdb.Publish(context.Background(), l.channel, message).Err())
 }
 
-// A message proves nothing: whoever may publish has a waiter ask at most, and the one that has the lock keeps it alone.
+// A message proves nothing: one that is forged makes a waiter ask, and the holder stays alone.
 // The second text is that by which a release once granted the lock (defect F8).
 func TestAForgedMessageGrantsNothing(t *testing.T) {
 	t.Parallel()
@@ -144,7 +144,7 @@ func TestAMessageIsLaterThanItsInvitation(t *testing.T) {
 	l.clean()
 }
 
-// A second copy of a message changes nothing: neither for the hold that it was about, nor for whoever comes after it.
+// A second copy of a message changes nothing: neither for the hold that it was about, nor for the next one.
 func TestAMessageComesTwice(t *testing.T) {
 	t.Parallel()
 	l := newInviteLab(t, time.Second)
@@ -208,8 +208,8 @@ func TestOneThatHasLeftIsInvited(t *testing.T) {
 	})
 }
 
-// A waiter of a short lease leaves while Redis is away, for longer than that lease. Its place is taken away all the same:
-// another waiter of its process keeps the client alive, and the place with it.
+// A waiter of a short lease leaves while Redis is away, for longer than that lease. Its place is taken away all the
+// same: another waiter of its process keeps the client alive, and the place with it.
 func TestOneOfAShortLeaseLeavesDuringAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

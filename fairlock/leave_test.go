@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// Whoever gives up, in whatever place, leaves no trace, and the others keep their order (needs 9, bug 31).
+// A waiter that gives up, at any place, leaves no trace, and the others keep their order (needs 9, bug 31).
 func TestGivingUpLeavesNothing(t *testing.T) {
 	t.Parallel()
 	for place := range 6 {
@@ -98,8 +98,8 @@ func TestCloseLetsTheNextIn(t *testing.T) {
 	l.clean()
 }
 
-// Callers come, give up, and are given the lock in all interleavings: whoever is told that it holds is alone,
-// whoever waits on gets in, and in the end nothing is left.
+// Callers come, give up, and are given the lock in all interleavings: a caller that is told that it holds is alone,
+// a caller that waits on gets in, and in the end nothing is left.
 func TestComingAndGoingInACrowd(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

@@ -38,7 +38,7 @@ func TestTheOrderIsThatOfArrival(t *testing.T) {
 	}
 }
 
-// Whoever comes while others wait does not get in before them, however often it tries.
+// A caller that comes while others wait does not get in before them, however often it tries.
 func TestNobodyOvertakes(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

@@ -211,7 +211,7 @@ func TestAnotherStandsBetween(t *testing.T) {
 	l.clean()
 }
 
-// Break takes the hold from whoever has the turn, and the next one in the queue gets in.
+// Break takes the hold from the one that has the turn, and the next one in the queue gets in.
 func TestBreakInTheMiddleOfARun(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -229,7 +229,7 @@ func TestBreakInTheMiddleOfARun(t *testing.T) {
 	l.clean()
 }
 
-// Those who had their turns are no waiters for whoever looks at the queue while a turn after theirs goes on.
+// Those who had their turns do not count as waiters in the queue while a turn after theirs goes on.
 func TestInspectInTheMiddleOfARun(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -245,7 +245,8 @@ func TestInspectInTheMiddleOfARun(t *testing.T) {
 	l.clean()
 }
 
-// The same for a turn that is not the first one that was passed on: what looks after the turns of a run goes on with it.
+// The same for a turn that is not the first one that was passed on: what looks after the turns of a run goes on with
+// it.
 func TestInspectInALaterTurnOfARun(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

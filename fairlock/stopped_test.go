@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// crowd is a child process with several callers of the lock. At each "lock" one more comes; whoever gets in says
+// crowd is a child process with several callers of the lock. At each "lock" one more comes; each that gets in says
 // "held" and the hold's id, and when it is told to unlocks and says "freed", or "lost".
 var crowd = role.New("crowd", func(o orders) {
 	lock := o.lock()
@@ -52,8 +52,8 @@ func handsOver(t *testing.T, c *role.Process) string {
 	return id
 }
 
-// A process is stopped in the middle of a run, for longer than its lease: others go on without it, whoever had the
-// turn there is told when the process goes on and does not pass the lock on, and nothing is left of those who had
+// A process is stopped in the middle of a run, for longer than its lease: others go on without it, no matter who had
+// the turn there is told when the process goes on and does not pass the lock on, and nothing is left of those who had
 // theirs. Those who had none yet are in their places.
 func TestAProcessIsStoppedInTheMiddleOfARun(t *testing.T) {
 	t.Parallel()

@@ -186,7 +186,7 @@ func TestMisuseEndsTheTest(t *testing.T) {
 	}
 }
 
-// Whoever imports the kit, and so has it in its tests, links no more than whoever imports the locks.
+// A program that imports the kit for its tests links no more than one that imports the locks.
 func TestTheKitBringsNoModuleOfItsOwn(t *testing.T) {
 	t.Parallel()
 	modules := func(path string) []string {

@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// A count with an expiry is kept for that long, whoever counts, and its end opens the latch. Nobody polls.
+// A count with an expiry is kept for that long, no matter who counts, and its end opens the latch. Nobody polls.
 func TestACountEndsByItself(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-go/holdfast/rwlock"
 )
 
-// An operator sees each member, in the order of the list, and takes all from whoever has them.
+// An operator sees each member, in the order of the list, and takes all from their holders.
 func TestASetIsInspectedAndBroken(t *testing.T) {
 	t.Parallel()
 	addr, all := redistest.Shared(t).Addr(), names(t, 3)

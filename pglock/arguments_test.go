@@ -17,7 +17,7 @@ import (
 	"github.com/holdfast-go/holdfast/pglock"
 )
 
-// nowhere is a pool whose server is not there, and counts whoever looks for it.
+// nowhere is a pool whose server is not there, and counts those who look for it.
 func nowhere(t *testing.T) (of *pgxpool.Pool, sent *meter) {
 	t.Helper()
 	sent = new(meter)

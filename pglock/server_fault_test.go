@@ -21,8 +21,8 @@ func disturbed(t *testing.T, settings ...string) *pgtest.Server {
 	return server
 }
 
-// The server stands still for longer than a lease. Whoever holds is told though nobody answers, whoever waits can
-// leave, and whoever closes is done; when the server goes on, nothing is left of all that, and everything works.
+// The server stands still for longer than a lease. A holder is told though nobody answers, a waiter can
+// leave, and Close ends; when the server goes on, nothing is left of all that, and everything works.
 func TestAServerThatStandsStill(t *testing.T) {
 	t.Parallel()
 	server := disturbed(t)

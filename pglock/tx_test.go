@@ -151,7 +151,7 @@ func busy(t testing.TB, c *pglock.Client, name string) {
 	require.ErrorIs(t, err, lock.ErrBusy)
 }
 
-// However a hold ends: whoever is next, in the same process or in another one, gets the lock after the commit of the
+// However a hold ends: the next caller, in the same process or in another one, gets the lock after the commit of the
 // transaction that relied on it.
 func TestTheNextComesAfterTheCommit(t *testing.T) {
 	t.Parallel()

@@ -97,8 +97,8 @@ func (l *passLab) sent() (n int) {
 // settled waits until nothing is sent for a hold any more, and the next acquisition has tokens to spare.
 //
 // Every node has the hold, and not the one before; and all of them have its newest token. Their clocks are past that by
-// more than what a hold may spare: a client proposes a token that is ahead of them by what its requests took lately, and
-// if the next ones take less, what it proposes then is just above the token before, and spares none.
+// more than what a hold may spare: a client proposes a token that is ahead of them by what its requests took lately,
+// and if the next ones take less, what it proposes then is just above the token before, and spares none.
 func (l *passLab) settled(held context.Context) {
 	l.t.Helper()
 	const spare = 1024 // a hold has fewer
@@ -167,9 +167,9 @@ func TestATurnCostsNoRequest(t *testing.T) {
 	require.Greater(t, once(t, l.other), newest, "what is left of the range is nobody's")
 }
 
-// forget has all nodes but the first forget the token before each request that comes after a hold: an attempt that fails
-// may leave one that the next attempt finds. They vote after the first one. A vote before that, for a token that the
-// clock of the first one is past by then, would leave the tokens in between to spare.
+// forget has all nodes but the first forget the token before each request that comes after a hold: an attempt that
+// fails may leave one that the next attempt finds. They vote after the first one. A vote before that, for a token that
+// the clock of the first one is past by then, would leave the tokens in between to spare.
 func (l *passLab) forget(before string) {
 	ctx, first := within(l.t), l.servers[0].Client(l.t)
 	for i, p := range l.proxies[1:] {
@@ -346,7 +346,7 @@ func TestTokensOfTurnsGrowThroughFailures(t *testing.T) {
 			for _, next := range behind {
 				require.NoError(t, at.unlock())
 				at = l.in(next)
-				require.Equal(t, granted.ID, alive(t, l.lock, at.ctx).ID, "it costs no request, whoever is away")
+				require.Equal(t, granted.ID, alive(t, l.lock, at.ctx).ID, "it costs no request, no matter which node is away")
 			}
 			last := alive(t, l.lock, at.ctx).Fence
 			_ = at.unlock() // it may not reach a quorum that had the hold

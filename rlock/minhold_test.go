@@ -72,7 +72,7 @@ var minHoldWays = map[string]func(t *testing.T, client *rlock.Client){
 }
 
 // However the hold ends, the lock stays until the time is over, for its own process and for others, and is then
-// granted to whoever waits, within a round trip and not at the next poll.
+// granted to a waiter, within a round trip and not at the next poll.
 func TestMinHoldKeepsTheLock(t *testing.T) {
 	t.Parallel()
 	for name, end := range minHoldWays {
@@ -229,7 +229,7 @@ func TestMinHoldIsKeptByALateRelease(t *testing.T) {
 	require.LessOrEqual(t, timeTTL(t, lab.direct, key), minHold+timeLimit)
 }
 
-// To whoever looks it is a lock with one level and a TTL, which is nobody's of this process. Only Break frees it.
+// To an observer it is a lock with one level and a TTL, which is nobody's of this process. Only Break frees it.
 func TestMinHoldSeenFromOutside(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)

@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// shutdown is a client of a server that can hang, or refuse whoever comes, with three locks held.
+// shutdown is a client of a server that can hang, or refuse every connection, with three locks held.
 type shutdown struct {
 	server *simredis.Server
 	client *rlock.Client

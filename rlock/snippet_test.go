@@ -59,7 +59,7 @@ func TestWhatADeferredUnlockSaysIsReturned(t *testing.T) {
 	}
 }
 
-// Whoever looks for a test that hangs finds the line of the log in the guide, word for word.
+// A reader who looks for a test that hangs finds the line of the log in the guide, word for word.
 func TestTheGuideQuotesTheWarningOfASelfDeadlock(t *testing.T) {
 	guide, err := os.ReadFile("../docs/guide.md")
 	require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// defect B7: while Redis does not answer, a TryLock says so, whoever waits in this process meanwhile: a caller whose
+// defect B7: while Redis does not answer, a TryLock says so, even while others of this process wait: a caller whose
 // first request is under way, one that has asked in vain for a while, those behind it, or another TryLock. It takes
 // no longer than its own attempts may.
 func TestTryLockSaysThatRedisDoesNotAnswer(t *testing.T) {

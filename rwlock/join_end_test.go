@@ -59,7 +59,7 @@ func TestEveryReaderLearnsOfTheLoss(t *testing.T) {
 	}
 }
 
-// A validity that is over is found out by whoever unlocks first, and the others learn as well.
+// A validity that is over is found out by the first that unlocks, and the others learn as well.
 func TestAReaderThatLeavesTooLateTellsTheOthers(t *testing.T) {
 	t.Parallel()
 	inJoinLab(t, func(t *testing.T, l *joinLab) {
@@ -165,7 +165,8 @@ func TestLevelsOfAReaderThatJoined(t *testing.T) {
 	})
 }
 
-// The reply to the release is lost: it is asked again, and whoever comes meanwhile does not join what may be gone.
+// The reply to the release is lost: it is asked again, and a reader that comes meanwhile does not join what may be
+// gone.
 func TestAReleaseWhoseReplyIsLostIsNotJoined(t *testing.T) {
 	t.Parallel()
 	inJoinLab(t, func(t *testing.T, l *joinLab) {

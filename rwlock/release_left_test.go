@@ -73,7 +73,7 @@ func (l *leftLab) during(point crash.Point, err error) {
 		once.Do(func() {
 			l.leave()
 			require.ErrorIs(l.t, <-l.left, context.Canceled)
-			for range 100 { // whoever cleans up after it has the time for that
+			for range 100 { // the ledger has the time to clean up after it
 				_, _ = l.lock.Write().Inspect(context.Background())
 			}
 		})

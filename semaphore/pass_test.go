@@ -87,7 +87,7 @@ func TestPermitsPassWithoutARequest(t *testing.T) {
 	next := l.in(first)
 	require.NoError(t, next.ctx.Err())
 	l.settled()
-	require.Equal(t, before, l.scripts(), "whoever is first now goes by what the one before was told")
+	require.Equal(t, before, l.scripts(), "the one that is first now goes by what the one before was told")
 	last, _ := l.holder()
 	require.Equal(t, id, last)
 	nothingYet(t, second, "nothing came back")

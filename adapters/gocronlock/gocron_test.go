@@ -88,7 +88,8 @@ func TestClocksThatDiffer(t *testing.T) {
 	}
 }
 
-// Whoever comes as late as clocks differ finds the lock, though the job has ended; a whole interval later it is free.
+// A process that comes as late as clocks differ finds the lock, though the job has ended; a whole interval later it is
+// free.
 func TestALockIsKeptAfterAShortJob(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -133,7 +133,7 @@ func (h *holdfast) living() (pids []int) {
 	return pids
 }
 
-// alive reports whether a process can run. A zombie cannot, whoever has not reaped it.
+// alive reports whether a process can run. A zombie cannot, even if nobody has reaped it.
 func alive(pid int) bool {
 	state, _ := status(pid)
 	return state != "" && state != "Z" && state != "X"

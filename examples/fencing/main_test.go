@@ -12,7 +12,7 @@ import (
 // The whole program, which checks itself.
 func TestFencing(t *testing.T) { require.NoError(t, run(t.Context())) }
 
-// The storage accepts equal and greater tokens, whoever holds the lock, and refuses older ones, for a read that
+// The storage accepts equal and greater tokens, no matter who holds the lock, and refuses older ones, for a read that
 // precedes a write as well as for the write.
 func TestTheStoreRefusesOlderTokens(t *testing.T) {
 	ctx := t.Context()

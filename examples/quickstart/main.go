@@ -77,7 +77,7 @@ func run(ctx context.Context) (err error) {
 		title string
 		run   func(context.Context) error
 	}{
-		{"A lock can be locked again by whoever holds it", d.nested},
+		{"A lock can be locked again by its holder", d.nested},
 		{"A hold lives for as long as it is used, though its lease is short", d.renewal},
 		{"A second client waits, and is woken", d.waits},
 		{"A hold that is lost says so", d.loss},

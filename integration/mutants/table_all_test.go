@@ -34,7 +34,7 @@ func init() {
 			new:  `redis.call('EXISTS', KEYS[j])`,
 			in:   "internal/redisstore/luacall", by: "^TestAcquireAllWithoutPermissionToExpire$",
 		}, {
-			name: "several locks are released whoever holds them",
+			name: "several locks are released, though other ids hold them",
 			file: "lua/release_many.lua",
 			old:  `elseif found == 0 then`,
 			new:  `elseif found == 0 and redis.call('DEL', KEYS[i]) == 0 then`,

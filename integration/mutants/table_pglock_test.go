@@ -89,11 +89,11 @@ func init() {
 			new:  "WHERE name = ANY ($1::text[]) AND id = ANY ($2::text[]) ORDER BY name FOR",
 			in:   pgstore, by: "^TestAReleaseWaitsForAnAcquisition$",
 		}, {
-			name: "PostgreSQL: a release frees the lock of whoever holds it",
+			name: "PostgreSQL: a release frees the lock, though another id holds it",
 			file: statements + "release.sql", old: "UPDATE) = $2::text", new: "UPDATE) <> '' AND $2::text <> ''",
 			in: pgstore, by: "^TestAReleaseNamesItsHold$",
 		}, {
-			name: "PostgreSQL: a release of several locks frees those of whoever holds them",
+			name: "PostgreSQL: a release of several locks frees them, though other ids hold them",
 			file: statements + "release_all.sql", old: "AND locked.id = p.id", new: "",
 			in: pgstore, by: "^TestAReleaseNamesItsHold$",
 		}, {

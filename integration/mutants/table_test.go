@@ -148,7 +148,7 @@ var table = append(histories, []mutant{
 		new: `  redis.call('HSET', lock, id, 1)`,
 		in:  "internal/redisstore/luacall", by: "^TestFairLockNestedHoldEndsWhole$",
 	}, {
-		name: "a waiter that a message has asked takes the lock, whoever holds it",
+		name: "a waiter that a message invited takes the lock, though another holds it",
 		file: "lua/fair_acquire.lua",
 		old:  `local first, dead, mine = nil, 0, false`,
 		new:  `local first, dead, mine = nil, 0, ticket > 0`,
@@ -179,7 +179,7 @@ var table = append(histories, []mutant{
 		new:  `'PEXPIRE', lock, unused)`,
 		in:   "internal/redisstore/luacall", by: "^TestFairLockClientsDieWithTime$",
 	}, {
-		name: "whoever leaves keeps its invitation",
+		name: "a waiter that leaves keeps its invitation",
 		file: "lua/fair_release.lua",
 		old:  `if standing[1] then`,
 		new:  `if standing[1] and standing[1] ~= '1000000000' then`,
@@ -191,7 +191,7 @@ var table = append(histories, []mutant{
 		new:  `false`,
 		in:   "internal/redisstore/luacall", by: "^TestFairLockLapsedInvitationIsWorthNothing$",
 	}, {
-		name: "a store gives whoever asks what another was invited to",
+		name: "a store gives any client what another was invited to",
 		file: "internal/memstore/fair.go",
 		old:  `client(l.id) == client(ask.ID)`,
 		new:  `l.id != ""`,
@@ -305,7 +305,7 @@ var table = append(histories, []mutant{
 		new:  `math.min(now - value, 1023)`,
 		in:   "internal/redisstore/luacall", by: "^TestNoTokenIsGivenTwice$",
 	}, {
-		name: "whoever may ask is not told",
+		name: "a waiter that may ask is not told",
 		file: "internal/localqueue/queue.go",
 		old: `			w.state = Asking
 			w.signal()`,
@@ -324,7 +324,7 @@ var table = append(histories, []mutant{
 		new:  `other.wait(Waiting); break // a second`,
 		in:   "internal/localqueue", by: "^TestLongSearchOfAQueue$",
 	}, {
-		name: "whoever left is registered all the same",
+		name: "a waiter that left is registered all the same",
 		file: "internal/localqueue/place.go",
 		old:  "if w.state == Left {\n\t\t\tcontinue",
 		new:  "if w.state == Left && w.listed() {\n\t\t\tcontinue",
@@ -414,7 +414,7 @@ var table = append(histories, []mutant{
 		new:  `_ = r`,
 		in:   "internal/testkit/simulation", by: "^TestSchedules$", says: "is held twice",
 	}, {
-		name: "a store has whoever comes to a queue stand before all others",
+		name: "a store puts a new waiter before all others",
 		file: "internal/memstore/fairqueue.go",
 		old:  `return max(now, l.places[n-1].ticket+1)`,
 		new:  `return l.places[0].ticket - 1`,
@@ -764,7 +764,7 @@ var table = append(histories, []mutant{
 		new:  `if true then`,
 		in:   "rwlock", by: "^TestExportOfAReaderAmongOthers$",
 	}, {
-		name: "permits pass to whoever is first, however many it waits for",
+		name: "permits pass to the first waiter, however many it waits for",
 		file: "internal/localqueue/portion.go",
 		old:  `!w.rests() || w.Size != p.Size ||`,
 		new:  `!w.rests() ||`,

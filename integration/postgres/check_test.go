@@ -200,7 +200,7 @@ func TestListIsPaged(t *testing.T) {
 		require.Equal(t, fence(t, c.Lock("order:0777"), held), entry.Fence)
 	}
 	for range pglock.List(within(t), c, "order:%") {
-		break // whoever has seen enough may leave
+		break // a reader who has seen enough may leave
 	}
 	require.NoError(t, unlock())
 }

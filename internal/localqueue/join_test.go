@@ -18,8 +18,8 @@ func TestJoinTime(t *testing.T) {
 	}
 }
 
-// joins has i come in by a hold that lives, if the queue lets it. Everybody who is there came earlier, so whoever it
-// follows, and whoever was told to wait, would be overtaken.
+// joins has i come in by a hold that lives, if the queue lets it. Everybody who is there came earlier, so those that it
+// follows, and those that were told to wait, would be overtaken.
 func (s *world) joins(i int) (joins bool, err error) {
 	kind := s.calls[i].breed.kind
 	for j := range i {

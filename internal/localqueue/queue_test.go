@@ -55,7 +55,7 @@ func TestSharedQueue(t *testing.T) {
 	f.empty()
 }
 
-// Whoever leaves, from whatever place, lets those behind it go on, and nobody else.
+// A waiter that leaves, from any place, lets those behind it go on, and nobody else.
 func TestLeavingLetsTheNextGoOn(t *testing.T) {
 	for name, c := range map[string]struct {
 		queue  []string

@@ -23,7 +23,7 @@ func TestEveryWaiterHasATicket(t *testing.T) {
 	require.Equal(t, int64(3), f.waiters["w1"].Ticket())
 }
 
-// Whoever leaves between being picked for a registration and the sending of it is not registered: what it
+// A waiter that leaves between being picked for a registration and the sending of it is not registered: what it
 // left behind was taken back before, and a place that comes into being later would be nobody's.
 func TestWhoeverLeavesBeforeItsRegistrationIsNotRegistered(t *testing.T) {
 	f := newFloor(t)
@@ -36,7 +36,7 @@ func TestWhoeverLeavesBeforeItsRegistrationIsNotRegistered(t *testing.T) {
 	require.Empty(t, f.queue.Registered(still, []int64{3}, 0))
 }
 
-// Whoever leaves while it is being registered may have a place when that is answered: its id is told then.
+// A waiter that leaves while it is being registered may have a place when that is answered: its id is told then.
 func TestWhoeverLeavesDuringItsRegistration(t *testing.T) {
 	f := newFloor(t)
 	f.enrol("w1", "w2", "w3")
@@ -67,7 +67,7 @@ func TestAWaiterIsRegisteredBeforeItAsks(t *testing.T) {
 func TestThereIsOneRegistrar(t *testing.T) {
 	f := newFloor(t)
 	f.enrol("w1", "w2")
-	require.False(t, f.queue.BeginRegistrar(f.waiters["w1"]), "whoever asks is registered by that")
+	require.False(t, f.queue.BeginRegistrar(f.waiters["w1"]), "the one that asks is registered by that")
 	require.True(t, f.queue.BeginRegistrar(f.waiters["w2"]))
 	f.enrol("w3")
 	require.False(t, f.queue.BeginRegistrar(f.waiters["w3"]))
@@ -137,8 +137,8 @@ func TestALapseDuringARegistration(t *testing.T) {
 	require.Equal(t, batch, f.queue.Unplaced(100))
 }
 
-// A registration that had no answer can be carried out late, also after another one was answered: whoever leaves then
-// has the entry taken back for as long.
+// A registration that had no answer can be carried out late, also after another one was answered: a waiter that leaves
+// then has the entry taken back for as long.
 func TestARegistrationWithoutAnAnswerIsNotForgotten(t *testing.T) {
 	f := newFloor(t)
 	f.enrol("w1", "w2")

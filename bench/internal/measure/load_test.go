@@ -67,7 +67,7 @@ func TestTurnsByGroup(t *testing.T) {
 	require.InDelta(t, 4.0, ratio(o.Turns), 1e-9)
 	require.InDelta(t, 2.0, o.By(2), 1e-9)
 	require.InDelta(t, 1.0, o.By(1), 1e-9)
-	require.InDelta(t, 5.0, ratio([]int{0, 5}), 1e-9, "whoever had no turn counts as one, not as infinity")
+	require.InDelta(t, 5.0, ratio([]int{0, 5}), 1e-9, "a goroutine without a turn counts as one, not as infinity")
 }
 
 func TestASampleIsNeverLargerThanItsRoom(t *testing.T) {

@@ -213,8 +213,8 @@ func TestALateReleaseOfTheOtherLibrary(t *testing.T) {
 	}
 }
 
-// With one key a roll-out needs one deployment: whoever takes ErrKeyConflict, or the error of the old library, for
-// "busy" and tries again, is excluded by both.
+// With one key a roll-out needs one deployment: a program that takes ErrKeyConflict, or the error of the old library,
+// for "busy" and tries again, is excluded by both.
 func TestARollOutOnOneKey(t *testing.T) {
 	server := redistest.Shared(t)
 	for library, p := range peers(t, server.Addr(), "rollout") {

@@ -21,7 +21,7 @@ func (p *fairPlace) alone() (last int64) {
 	return got.Next
 }
 
-// Whoever else comes is seen at once by the client that was alone in the queue: however it comes, and wherever it
+// Another client is seen at once by the one that was alone in the queue: however it comes, and wherever it
 // stands.
 func TestFairLockSeesWhoComesToAClientThatWasAlone(t *testing.T) {
 	for name, come := range map[string]func(p *fairPlace, last int64) (between bool){

@@ -35,7 +35,7 @@ func TestFairLockLivesFromItsFirstRegistration(t *testing.T) {
 	})
 }
 
-// Where nobody is alive but by its registration, whoever comes to the free lock gets it at once, and nothing
+// Where nobody is alive but by its registration, a client that comes to the free lock gets it at once, and nothing
 // is left of those who leave (defect B1).
 func TestFairLockFirstRegistrationLeavesNothing(t *testing.T) {
 	fairly(t, func(t *testing.T, p *fairPlace) {

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 )
 
-// Whoever leaves, from any place and at any time, leaves nothing behind and keeps nobody waiting (needs 9).
+// A waiter that leaves, from any place and at any time, leaves nothing behind and keeps nobody waiting (needs 9).
 func TestFairLockLeftFromAnyPlace(t *testing.T) {
 	everyone := []string{bob, carol, dave}
 	for leaver := range everyone {

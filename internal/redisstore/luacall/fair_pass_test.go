@@ -72,8 +72,8 @@ func TestFairLockForgetsThoseWhoWereServed(t *testing.T) {
 	p.heldOnce(alice)
 }
 
-// Whoever was served has no use for the lock: if it was given to such a place meanwhile, the release that ends the run
-// gives it to the next, and the hold that is gone stays so (defect F9).
+// A waiter that was served has no use for the lock: if it was given to such a place meanwhile, the release that ends
+// the run gives it to the next, and the hold that is gone stays so (defect F9).
 func TestFairLockIsNotKeptForOneThatWasServed(t *testing.T) {
 	for name, given := range map[string]func(p *fairPlace){
 		"the first was invited":                func(p *fairPlace) { require.Equal(p.place.t, bob2, p.done(bob)) },

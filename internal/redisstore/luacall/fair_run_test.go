@@ -105,7 +105,7 @@ func TestFairLockRunGoesOn(t *testing.T) {
 }
 
 // Java's fair lock has a queue of its own: the first in it is told when nobody waits in ours, and so are those
-// behind it, as long as whoever stands before them has given up.
+// behind it, as long as those before them have given up.
 func TestFairLockTellsJava(t *testing.T) {
 	fairly(t, func(t *testing.T, p *fairPlace) {
 		wait := func(id string, till int64) {

@@ -82,7 +82,7 @@ func TestFairLockOnlyTheNextMindsTheHoldersTime(t *testing.T) {
 	})
 }
 
-// Whoever finds the lock free at the turn of another who lives invites that one.
+// A client that finds the lock free at the turn of another, which lives, invites that one.
 func TestFairLockFoundFreeIsGivenToTheFirst(t *testing.T) {
 	for name, ask := range map[string]func(p *fairPlace, second int64) luacall.FairReply{
 		"by somebody new":   func(p *fairPlace, _ int64) luacall.FairReply { return p.ask(dave, 0) },
@@ -200,7 +200,7 @@ func TestFairLockGoesToTheClientOfAHolderWhoseLeaseRanOutIfItAsks(t *testing.T) 
 	})
 }
 
-// Whoever released the lock is not taken for dead: also one of the client that does not know of the queue.
+// A client that released the lock is not taken for dead, even if it does not know of the queue.
 func TestFairLockPassesNobodyOverAfterARelease(t *testing.T) {
 	fairly(t, func(t *testing.T, p *fairPlace) {
 		run(p.place, p.acquire(bob))
@@ -239,7 +239,7 @@ func TestFairLockTakenByAStrangerAfterALapse(t *testing.T) {
 	})
 }
 
-// The order inside a process is the process's: whoever comes for it takes its client's invitation, and the
+// The order inside a process is the process's: any waiter takes its client's invitation, and the
 // one that was invited gets the other's ticket.
 func TestFairLockComesToAClient(t *testing.T) {
 	fairly(t, func(t *testing.T, p *fairPlace) {

@@ -19,7 +19,7 @@ func TestLevels(t *testing.T) {
 }
 
 // A step from a count that does not stand changes nothing, and says what stands: so a second copy does not count, and
-// whoever got no answer asks again.
+// a client without an answer asks again.
 func TestLevelsFromAnotherCount(t *testing.T) {
 	everywhere(t, func(t *testing.T, p *place) {
 		run(p, p.acquire(alice))

@@ -81,7 +81,7 @@ func TestALockedRowIsBusy(t *testing.T) {
 	}
 }
 
-// Whoever holds a lock has it until its lease is over, by the server's clock at that moment and not when the
+// A holder has the lock until its lease is over, by the server's clock at that moment and not when the
 // transaction began (bug 59).
 func TestALeaseKeepsOthersOut(t *testing.T) {
 	t.Parallel()

@@ -74,7 +74,7 @@ func countingIsANumber(t *testing.T, clients Clients) {
 	require.ErrorIs(t, one.TryAcquire(ctx, 2), rlock.ErrBusy)
 	left(1, "two were taken, and a refusal takes none")
 	require.NoError(t, one.Release(ctx, 4))
-	left(5, "whoever took them")
+	left(5, "no matter who took them")
 	drained, err := other.Drain(ctx)
 	require.NoError(t, err)
 	require.Equal(t, int64(5), drained)

@@ -119,7 +119,7 @@ final class Permits {
     }
 
     /**
-     * Acquires and releases one permit for some milliseconds, and until it was in so many times. Whoever is
+     * Acquires and releases one permit for some milliseconds, and until it was in so many times. A caller that is
      * inside is in a set, which must never have more members than there are permits.
      */
     private static String hammer(RedissonClient redisson, RPermitExpirableSemaphore semaphore, String[] args)
