@@ -58,7 +58,7 @@ func under(_, _ string) (bool, error) {
 }
 
 func (q *queue) Acquire(
-	ctx context.Context, conn luacall.Conn, ask redisstore.Ask,
+	ctx context.Context, conn luacall.Conn, ask *redisstore.Ask,
 ) (luacall.AcquireReply, error) {
 	if ask.From != "" {
 		return luacall.Adopt(luacall.AdoptArgs{

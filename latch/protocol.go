@@ -45,7 +45,7 @@ func (g *gate) Follows(string) bool { return true }
 // Inherits is false: a wait holds nothing that could be passed on.
 func (g *gate) Inherits(string) bool { return false }
 
-func (g *gate) Acquire(ctx context.Context, conn luacall.Conn, _ redisstore.Ask) (luacall.AcquireReply, error) {
+func (g *gate) Acquire(ctx context.Context, conn luacall.Conn, _ *redisstore.Ask) (luacall.AcquireReply, error) {
 	return luacall.LatchWait(g.key).Run(ctx, conn)
 }
 
@@ -61,7 +61,7 @@ var errVerb = errors.New("latch: there is no such change")
 
 // Change starts, counts or ends a count, or looks at it.
 func (g *gate) Change(
-	ctx context.Context, conn luacall.Conn, what store.Change, ask redisstore.Ask,
+	ctx context.Context, conn luacall.Conn, what store.Change, ask *redisstore.Ask,
 ) (luacall.CountReply, error) {
 	at := luacall.Latch{Count: g.key, Channel: g.channel, Sharded: g.store.Sharded()}
 	r := ask.Remembered(g.requests())

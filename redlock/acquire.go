@@ -27,7 +27,7 @@ import (
 //
 // The mutex is held over all the submissions: a vote that comes at once waits in onAnswer until every node was
 // asked, so it is not counted against a hold half of whose nodes look absent.
-func (c *Client) acquire(ctx context.Context, lock *quorumLock, ask redisstore.Ask) (luacall.AcquireReply, error) {
+func (c *Client) acquire(ctx context.Context, lock *quorumLock, ask *redisstore.Ask) (luacall.AcquireReply, error) {
 	began := c.clock.Now()
 	if now := virtual(began); ask.NotAfter < now {
 		return answer(store.AcquireReply{Status: store.TooLate}, now), nil // tells our time; no node is asked

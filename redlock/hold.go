@@ -89,7 +89,7 @@ type spot struct {
 	counted bool // a release here counts for the quorum
 }
 
-func (c *Client) newHold(lock *quorumLock, ask redisstore.Ask) *hold {
+func (c *Client) newHold(lock *quorumLock, ask *redisstore.Ask) *hold {
 	return &hold{client: c, lock: lock, id: ask.ID, nodeID: c.nodeID(ask), until: ask.NotAfter,
 		split: max(ask.Ticket-1, 0), others: -1,
 		lease: ask.Lease.Milliseconds(), wish: c.propose(c.clock.Now()),
@@ -102,7 +102,7 @@ const maxTried = 4096
 
 // nodeID is the id by which the nodes know an attempt: for the first attempt the id of the Lock call, for later ones
 // that id with a number appended. A ticket marks an attempt that was answered "busy".
-func (c *Client) nodeID(ask redisstore.Ask) string {
+func (c *Client) nodeID(ask *redisstore.Ask) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, tried := c.tried[ask.ID]; ask.Ticket == 0 && !tried && !c.manyTried {

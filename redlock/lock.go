@@ -76,7 +76,7 @@ func (c *Client) checkLease(option string, lease time.Duration) error {
 func (l *quorumLock) Renewer() redisstore.Renewer { return renewer{l.client} }
 
 func (l *quorumLock) Acquire(
-	ctx context.Context, _ luacall.Conn, ask redisstore.Ask,
+	ctx context.Context, _ luacall.Conn, ask *redisstore.Ask,
 ) (luacall.AcquireReply, error) {
 	return l.client.acquire(ctx, l, ask)
 }

@@ -67,7 +67,7 @@ var plainTraits = store.Traits{
 }
 
 func (p *plain) Acquire(
-	ctx context.Context, conn luacall.Conn, ask redisstore.Ask,
+	ctx context.Context, conn luacall.Conn, ask *redisstore.Ask,
 ) (luacall.AcquireReply, error) {
 	if ask.From != "" {
 		return luacall.Adopt(luacall.AdoptArgs{

@@ -31,7 +31,7 @@ var readTraits = store.Traits{
 }
 
 func (r reader) Acquire(
-	ctx context.Context, conn luacall.Conn, ask redisstore.Ask,
+	ctx context.Context, conn luacall.Conn, ask *redisstore.Ask,
 ) (luacall.AcquireReply, error) {
 	if ask.From != "" {
 		return luacall.AdoptRead(r.base, luacall.AdoptArgs{

@@ -43,7 +43,7 @@ func upgrade(name, mode string) (pass bool, err error) {
 }
 
 func (w writer) Acquire(
-	ctx context.Context, conn luacall.Conn, ask redisstore.Ask,
+	ctx context.Context, conn luacall.Conn, ask *redisstore.Ask,
 ) (luacall.AcquireReply, error) {
 	if ask.From != "" {
 		return luacall.AdoptWrite(luacall.AdoptArgs{

@@ -51,7 +51,7 @@ func (c *counts) at(sharded bool) luacall.Counter {
 }
 
 func (c *counts) Acquire(
-	ctx context.Context, conn luacall.Conn, ask redisstore.Ask,
+	ctx context.Context, conn luacall.Conn, ask *redisstore.Ask,
 ) (luacall.AcquireReply, error) {
 	r := ask.Remembered(c.requests())
 	r.Until = ask.NotAfter + 1000*c.core.RequestLife
@@ -71,7 +71,7 @@ var errVerb = errors.New("semaphore: there is no such change")
 
 // Change sets, changes or deletes the number, or looks at it.
 func (c *counts) Change(
-	ctx context.Context, conn luacall.Conn, what store.Change, ask redisstore.Ask,
+	ctx context.Context, conn luacall.Conn, what store.Change, ask *redisstore.Ask,
 ) (luacall.CountReply, error) {
 	at, r := c.at(c.core.Store.Sharded()), ask.Remembered(c.requests())
 	switch what.Verb {

@@ -45,7 +45,7 @@ func (p *permits) at(sharded bool) luacall.Permits {
 }
 
 func (p *permits) Acquire(
-	ctx context.Context, conn luacall.Conn, ask redisstore.Ask,
+	ctx context.Context, conn luacall.Conn, ask *redisstore.Ask,
 ) (luacall.AcquireReply, error) {
 	hold := luacall.PermitHold{ID: ask.ID, Count: p.count}
 	reply, err := luacall.PermitAcquire(
@@ -107,7 +107,7 @@ func (*permits) Misfit(n, capacity int64) error {
 
 // Change sets or changes the capacity, deletes the semaphore, or looks at it.
 func (p *permits) Change(
-	ctx context.Context, conn luacall.Conn, what store.Change, ask redisstore.Ask,
+	ctx context.Context, conn luacall.Conn, what store.Change, ask *redisstore.Ask,
 ) (luacall.CountReply, error) {
 	at, r := p.at(p.core.Store.Sharded()), ask.Remembered(p.requests())
 	switch what.Verb {

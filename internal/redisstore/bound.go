@@ -16,7 +16,7 @@ import (
 type Protocol interface {
 	store.Rules
 
-	Acquire(ctx context.Context, conn luacall.Conn, ask Ask) (luacall.AcquireReply, error)
+	Acquire(ctx context.Context, conn luacall.Conn, ask *Ask) (luacall.AcquireReply, error)
 
 	// Release prepares the last release of a hold, which may be sent among others.
 	Release(id string, sharded, wantNow bool) *luacall.Call[luacall.ReleaseReply]
@@ -30,7 +30,7 @@ type Ask struct {
 }
 
 // Remembered is the ask as the script of a name sees it whose requests Redis remembers by their ids, in a set.
-func (a Ask) Remembered(set string) luacall.Request {
+func (a *Ask) Remembered(set string) luacall.Request {
 	return luacall.Request{Key: set, ID: a.ID, NotAfter: a.NotAfter, Until: a.Until, Settled: a.Settled}
 }
 
@@ -72,7 +72,7 @@ type Retaining interface {
 
 // A Changer is a protocol with a number that is changed by what nobody holds.
 type Changer interface {
-	Change(ctx context.Context, conn luacall.Conn, what store.Change, ask Ask) (luacall.CountReply, error)
+	Change(ctx context.Context, conn luacall.Conn, what store.Change, ask *Ask) (luacall.CountReply, error)
 }
 
 // A SetMember is a protocol whose locks can be taken and released with others of their kind by one script,
@@ -107,15 +107,17 @@ func (b *bound) Acquire(ctx context.Context, ask store.Ask) (store.AcquireReply,
 	if _, ok := b.Protocol.(Rememberer); ok {
 		all.Settled = b.store.settled.take(b.Key())
 	}
+	var got luacall.AcquireReply
 	send := func(
 		ctx context.Context, conn luacall.Conn, within serverclock.Window,
-	) (luacall.AcquireReply, bool, error) {
+	) (answer serverclock.Answer, wrote bool, err error) {
 		all.Window = within
-		got, err := b.Protocol.Acquire(ctx, conn, all)
-		b.store.noteUse(err == nil && got.Status.Wrote())
-		return got, got.Status.Wrote(), err
+		got, err = b.Protocol.Acquire(ctx, conn, &all)
+		wrote = got.Status.Wrote()
+		b.store.noteUse(err == nil && wrote)
+		return answered(got.Status, got.Now), wrote, err
 	}
-	got, receipt, err := timed(ctx, b.store, b.Key(), ask, send)
+	receipt, err := b.store.timed(ctx, b.Key(), &all.Ask, send)
 	if err != nil || got.Status != store.Held {
 		b.store.settled.add(b.Key(), all.Settled) // to be said again
 	}
@@ -128,15 +130,16 @@ func (b *bound) Settled(id string, late store.Late) {
 }
 
 // Levels waits for no replicas: nothing depends on a count.
-func (b *bound) Levels(ctx context.Context, id string, from, to int64) (int64, error) {
+func (b *bound) Levels(ctx context.Context, id string, from, to int64) (stands int64, err error) {
 	p, ok := b.Protocol.(Stepper)
 	if !ok {
 		return 0, &store.Refused{Err: errUnsupported}
 	}
-	return exec(ctx, b.store, b.Key(), func(ctx context.Context, conn luacall.Conn) (int64, bool, error) {
-		stands, err := p.Levels(id, from, to).Run(ctx, conn)
-		return stands, false, err
+	err = b.store.exec(ctx, b.Key(), func(ctx context.Context, conn luacall.Conn) (wrote bool, err error) {
+		stands, err = p.Levels(id, from, to).Run(ctx, conn)
+		return false, err
 	})
+	return stands, err
 }
 
 func (b *bound) Enqueue(ctx context.Context, asks []store.Ask) (store.EnqueueReply, store.Receipt, error) {
@@ -148,14 +151,15 @@ func (b *bound) Enqueue(ctx context.Context, asks []store.Ask) (store.EnqueueRep
 	for i, ask := range asks {
 		all[i].Ask = ask
 	}
+	var got luacall.EnqueueReply
 	send := func(
 		ctx context.Context, conn luacall.Conn, within serverclock.Window,
-	) (luacall.EnqueueReply, bool, error) {
+	) (answer serverclock.Answer, wrote bool, err error) {
 		all[0].Window = within
-		got, err := p.Enqueue(ctx, conn, all)
-		return got, false, err // a lost place is registered again
+		got, err = p.Enqueue(ctx, conn, all)
+		return answered(got.Status, got.Now), false, err // a lost place is registered again
 	}
-	got, receipt, err := timed(ctx, b.store, b.Key(), asks[0], send)
+	receipt, err := b.store.timed(ctx, b.Key(), &all[0].Ask, send)
 	return got.EnqueueReply, receipt, err
 }
 
@@ -208,14 +212,15 @@ func (b *bound) Change(
 		return store.ChangeReply{}, store.Receipt{}, &store.Refused{Err: errUnsupported}
 	}
 	all := Ask{Ask: ask, Settled: b.store.settled.take(b.Key())}
+	var got luacall.CountReply
 	send := func(
 		ctx context.Context, conn luacall.Conn, within serverclock.Window,
-	) (luacall.CountReply, bool, error) {
+	) (answer serverclock.Answer, wrote bool, err error) {
 		all.Window = within
-		got, err := p.Change(ctx, conn, what, all)
-		return got, got.Status.Wrote(), err
+		got, err = p.Change(ctx, conn, what, &all)
+		return answered(got.Status, got.Now), got.Status.Wrote(), err
 	}
-	got, receipt, err := timed(ctx, b.store, b.Key(), ask, send)
+	receipt, err := b.store.timed(ctx, b.Key(), &all.Ask, send)
 	if err != nil || got.Status != store.Done {
 		b.store.settled.add(b.Key(), all.Settled) // to be said again
 	}

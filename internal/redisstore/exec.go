@@ -11,20 +11,20 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// script sends one script on conn and reports whether it wrote.
-type script[R any] func(ctx context.Context, conn luacall.Conn) (reply R, wrote bool, err error)
+// script sends one script on conn, and reports whether it wrote. What the script answers is kept by the
+// function itself: a reply of a hundred bytes is not handed up through all that is between a lock and its server.
+type script func(ctx context.Context, conn luacall.Conn) (wrote bool, err error)
 
 // exec runs one script for key.
 //
 // It sends the script once. Whether a script without an answer is sent again depends on what a second run of it
 // would do, which package request knows.
-func exec[R any](ctx context.Context, s *Store, key string, run script[R]) (R, error) {
+func (s *Store) exec(ctx context.Context, key string, run script) error {
 	if s.confirm.asked() {
-		reply, err := confirmed(ctx, s, s.links.Traffic, key, run)
-		return reply, meaning(err)
+		return meaning(s.confirmed(ctx, s.links.Traffic, key, run))
 	}
-	reply, _, err := run(ctx, s.traffic)
-	return reply, meaning(err)
+	_, err := run(ctx, s.traffic)
+	return meaning(err)
 }
 
 // confirmed runs one script on its own connection and, if it wrote, sends WAIT or WAITAOF on the same connection:
@@ -34,26 +34,24 @@ func exec[R any](ctx context.Context, s *Store, key string, run script[R]) (R, e
 // It follows one redirection. A server that answers MOVED or ASK did not run the script, so the second node is
 // the first to run it. If that one redirects too, the map of the slots is changing, and the error says so to
 // the caller, whose next attempt starts from a newer map.
-func confirmed[R any](
-	ctx context.Context, s *Store, client redis.UniversalClient, key string, run script[R],
-) (reply R, err error) {
+func (s *Store) confirmed(ctx context.Context, client redis.UniversalClient, key string, run script) error {
 	node, err := links.Node(ctx, client, key)
 	if err != nil {
-		return reply, err
+		return err
 	}
-	reply, err = onNode(ctx, s, node, false, run)
+	err = s.onNode(ctx, node, false, run)
 	addr, ask := redis.IsAskError(err)
 	if !ask {
 		var moved bool
 		if addr, moved = redis.IsMovedError(err); !moved {
-			return reply, err
+			return err
 		}
 		s.links.Moved(ctx)
 	}
 	if node, err = links.NodeAt(ctx, client, addr); err != nil {
-		return reply, err
+		return err
 	}
-	return onNode(ctx, s, node, ask, run)
+	return s.onNode(ctx, node, ask, run)
 }
 
 // onNode sends the script and WAIT or WAITAOF. If that confirms too little, or its answer is lost, the script has
@@ -62,17 +60,15 @@ func confirmed[R any](
 //
 // Both can also count a replica that confirmed the write and is not promoted. It makes the loss of a hold in a
 // failover less likely, and does not exclude it.
-func onNode[R any](
-	ctx context.Context, s *Store, node *redis.Client, ask bool, run script[R],
-) (reply R, err error) {
+func (s *Store) onNode(ctx context.Context, node *redis.Client, ask bool, run script) error {
 	conn := node.Conn()
 	defer func() { _ = conn.Close() }()
 	limit := left(ctx)
-	reply, wrote, err := run(ctx, &asking{Conn: conn, ask: ask})
+	wrote, err := run(ctx, &asking{Conn: conn, ask: ask})
 	if err != nil || !wrote {
-		return reply, err
+		return err
 	}
-	return reply, s.confirm.await(ctx, conn, limit)
+	return s.confirm.await(ctx, conn, limit)
 }
 
 // asking precedes each command to the target node of a slot migration with ASKING, without which the
@@ -97,23 +93,25 @@ func (a *asking) Process(ctx context.Context, cmd redis.Cmder) error {
 	return err
 }
 
-// dated is a reply that says whether its request came too late, and what the server's clock showed.
-type dated interface {
-	Dated() (tooLate bool, now int64)
+// dated sends one script that is carried out within a window of the server's clock or not at all. It says what the
+// answer shows of that clock, and whether the script wrote.
+type dated func(ctx context.Context, conn luacall.Conn, within serverclock.Window) (
+	answer serverclock.Answer, wrote bool, err error)
+
+// answered is what a reply with that status and that time of the server says of its clock.
+func answered(status luacall.Status, now int64) serverclock.Answer {
+	return serverclock.Answer{TooLate: status == luacall.TooLate, Now: now}
 }
 
-// timed sends one script that must not be carried out late. Send sends it on conn, and reports whether it wrote.
-func timed[R dated](
-	ctx context.Context, s *Store, key string, ask store.Ask,
-	send func(ctx context.Context, conn luacall.Conn, within serverclock.Window) (reply R, wrote bool, err error),
-) (reply R, receipt store.Receipt, err error) {
+// timed sends one script that must not be carried out late, on the connection for key.
+func (s *Store) timed(ctx context.Context, key string, ask *store.Ask, send dated) (store.Receipt, error) {
 	r := serverclock.Request{Node: s.Node(key), When: ask.Timing, First: ask.First.Late, Patience: ask.Patience}
-	once := func(within serverclock.Window) (_ serverclock.Answer, err error) {
-		run := func(ctx context.Context, conn luacall.Conn) (R, bool, error) { return send(ctx, conn, within) }
-		reply, err = exec(s.Within(ctx, ask.Within), s, key, run)
-		tooLate, now := reply.Dated()
-		return serverclock.Answer{TooLate: tooLate, Now: now}, err
+	once := func(within serverclock.Window) (answer serverclock.Answer, err error) {
+		err = s.exec(s.Within(ctx, ask.Within), key, func(ctx context.Context, conn luacall.Conn) (wrote bool, err error) {
+			answer, wrote, err = send(ctx, conn, within)
+			return wrote, err
+		})
+		return answer, err
 	}
-	receipt, err = s.clocks.Send(ctx, s.host.Clock.Now, r, once)
-	return reply, receipt, err
+	return s.clocks.Send(ctx, s.host.Clock.Now, r, once)
 }

@@ -191,10 +191,10 @@ func (s *Store) renewConfirmed(
 		c := calls[i]
 		_, moved := redis.IsMovedError(c.Err)
 		if _, ask := redis.IsAskError(c.Err); moved || ask {
-			c.Reply, c.Err = confirmed(ctx, s, s.links.Renewal, g.keys[0],
-				func(ctx context.Context, conn luacall.Conn) ([]luacall.RenewStatus, bool, error) {
-					reply, err := c.Run(ctx, conn)
-					return reply, true, err
+			c.Err = s.confirmed(ctx, s.links.Renewal, g.keys[0],
+				func(ctx context.Context, conn luacall.Conn) (wrote bool, err error) {
+					c.Reply, err = c.Run(ctx, conn)
+					return true, err
 				})
 		}
 	}

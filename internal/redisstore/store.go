@@ -277,14 +277,16 @@ func (s *Store) AcquireAll(
 		all[i] = luacall.Member{Acquirer: take, Lease: m.Lease.Milliseconds()}
 	}
 	key := members[0].Proto.Key()
+	var got luacall.AcquireAllReply
 	send := func(
 		ctx context.Context, conn luacall.Conn, within serverclock.Window,
-	) (luacall.AcquireAllReply, bool, error) {
-		got, err := luacall.AcquireAll(all, id, within.NotAfter).Run(ctx, conn)
-		s.noteUse(err == nil && got.Status.Wrote())
-		return got, got.Status.Wrote(), err
+	) (answer serverclock.Answer, wrote bool, err error) {
+		got, err = luacall.AcquireAll(all, id, within.NotAfter).Run(ctx, conn)
+		wrote = got.Status.Wrote()
+		s.noteUse(err == nil && wrote)
+		return answered(got.Status, got.Now), wrote, err
 	}
-	got, receipt, err := timed(ctx, s, key, store.Ask{Timing: when}, send)
+	receipt, err := s.timed(ctx, key, &store.Ask{Timing: when}, send)
 	s.learnSlots(err)
 	if s.links.Traffic != nil && refusedScript(err) && !store.Denied(err) {
 		err = &store.Failure{Fault: store.FaultAmbiguous, Err: fmt.Errorf("%w: %w", store.ErrApart, err)}

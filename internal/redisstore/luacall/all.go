@@ -22,9 +22,6 @@ type AcquireAllReply struct {
 	Now int64 // server time in µs
 }
 
-// Dated says whether the request came too late, and the server's time.
-func (r AcquireAllReply) Dated() (tooLate bool, now int64) { return r.Status == TooLate, r.Now }
-
 // AcquireAll takes all locks, or none. Each has a fencing token; the first one's life applies to all. All keys
 // must be in one slot.
 func AcquireAll(members []Member, id string, notAfter int64) *Call[AcquireAllReply] {

@@ -43,9 +43,6 @@ type CountReply struct {
 	Now int64 // server time in µs; 0: it is not told
 }
 
-// Dated says whether the request came too late, and the server's time.
-func (r CountReply) Dated() (tooLate bool, now int64) { return r.Status == TooLate, r.Now }
-
 // countOf decodes the answer of a script with those statuses.
 func countOf(known statuses) func(value any) (CountReply, error) {
 	return func(value any) (CountReply, error) {

@@ -24,9 +24,6 @@ type AcquireReply struct {
 	Now int64 // server time in µs
 }
 
-// Dated says whether the request came too late, and the server's time.
-func (r AcquireReply) Dated() (tooLate bool, now int64) { return r.Status == TooLate, r.Now }
-
 // Acquirer makes calls of [Acquire] that differ only in the hold id, the lease and the not-after. It
 // checks and prepares the rest once.
 type Acquirer struct {

@@ -167,6 +167,3 @@ type EnqueueReply struct {
 	store.EnqueueReply
 	Now int64 // server time in µs
 }
-
-// Dated says whether the request came too late, and the server's time.
-func (r EnqueueReply) Dated() (tooLate bool, now int64) { return r.Status == TooLate, r.Now }
