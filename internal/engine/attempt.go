@@ -11,11 +11,18 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// asked is one sending of the acquire script and what came of it.
+// asked is one sending of the acquire script and what came of it. It is handed on by its address: by value it would
+// make the stack of every goroutine that locks twice as large.
 type asked struct {
-	store.Receipt
+	ask store.Ask
+	outcome
 	reply store.AcquireReply
-	err   error
+}
+
+// outcome is what came of a sending, beside the reply.
+type outcome struct {
+	store.Receipt
+	err error
 }
 
 // turned reports that the waiter has nothing to wait for in this queue: another member of its set is busy, or the locks
@@ -39,9 +46,9 @@ func (w *waiter) attempt(ctx context.Context) (*hold.Hold, time.Duration, error)
 }
 
 // settle does what follows from what came of an attempt.
-func (w *waiter) settle(sent asked) (*hold.Hold, time.Duration, error) {
+func (w *waiter) settle(sent *asked) (*hold.Hold, time.Duration, error) {
 	if sent.err != nil {
-		w.unanswered(sent)
+		w.unanswered(sent.outcome)
 		return nil, 0, sent.err
 	}
 	w.noteAnswer()
@@ -65,7 +72,7 @@ func (w *waiter) settle(sent asked) (*hold.Hold, time.Duration, error) {
 // may have been carried out: that is added to the doubt, with its receipt. The caller's context ended while it was
 // under way: then the goroutine that still waits for the answer cleans up after this request and after all earlier
 // ones, for it alone will know what came of the last (see ask), and nothing is left to do here.
-func (w *waiter) unanswered(sent asked) {
+func (w *waiter) unanswered(sent outcome) {
 	// What the store said last says more than that nothing was sent any more.
 	if w.last == nil || !errors.Is(sent.err, store.ErrUnsent) && !errors.Is(sent.err, request.ErrAbandoned) {
 		w.last = sent.err
@@ -110,7 +117,7 @@ func (w *waiter) noteLapse(reply store.AcquireReply) {
 //
 // A grant is listed before anybody is told of it. Close looks for grants after it has closed the sender; so either
 // Close finds this one, or the sender is found closed here and the grant is given to the ledger.
-func (w *waiter) granted(sent asked) (*hold.Hold, error) {
+func (w *waiter) granted(sent *asked) (*hold.Hold, error) {
 	e := w.engine()
 	if w.req.Loose {
 		return w.took(sent), nil
@@ -135,7 +142,7 @@ func (w *waiter) granted(sent asked) (*hold.Hold, error) {
 
 // won makes what the store granted to the waiter that asked a grant of this process: with a token of the range, and
 // with what the answer says of those that stand next in the store's queue. Its lease may have begun at start.
-func (w *waiter) won(sent asked, start time.Duration) (*Grant, *hold.Hold) {
+func (w *waiter) won(sent *asked, start time.Duration) (*Grant, *hold.Hold) {
 	e, k := w.engine(), w.key
 	k.mu.Lock()
 	defer k.unlock()
@@ -214,38 +221,42 @@ func isShortfall(err error) bool {
 //	no answer       whatever may have happened may still happen: released until no copy can come
 //
 // And if an earlier request of the same id had no answer either, the last row holds whatever this one says.
-func (e *Engine) ask(ctx context.Context, w *waiter) asked {
-	req, ask := w.req, w.nextAsk()
+func (e *Engine) ask(ctx context.Context, w *waiter) *asked {
+	sent := &asked{ask: w.nextAsk()}
 	if ctx.Done() == nil && !e.sender.Closed() { // nothing can end it early
-		return e.sendAcquire(ctx, crash.Acquire, req, ask)
+		e.sendAcquire(ctx, crash.Acquire, w, sent)
+		return sent
 	}
-	return e.askUntil(ctx, crash.Acquire, w, ask)
+	return e.askUntil(ctx, crash.Acquire, w, sent)
 }
 
-// askUntil is ask with a context that can end.
-func (e *Engine) askUntil(ctx context.Context, x crash.Exchange, w *waiter, ask store.Ask) asked {
-	req, before := w.req, w.attempts
-	send := func(ctx context.Context) (asked, error) {
-		sent := e.sendAcquire(ctx, x, req, ask)
+// askUntil is ask with a context that can end. If it does, sent is the goroutine's that gets the late answer, and the
+// caller is given another one.
+func (e *Engine) askUntil(ctx context.Context, x crash.Exchange, w *waiter, sent *asked) *asked {
+	before := w.attempts
+	send := func(ctx context.Context) (*asked, error) {
+		e.sendAcquire(ctx, x, w, sent)
 		return sent, sent.err
 	}
-	sent, err := request.Call(e.sender, ctx, send, func(sent asked, err error) { e.cleanUp(w, before, ask, sent, err) })
-	sent.err = err
-	return sent
+	got, err := request.Call(e.sender, ctx, send, func(sent *asked, err error) { e.cleanUp(w, before, sent, err) })
+	if got == nil {
+		return &asked{outcome: outcome{err: err}}
+	}
+	return got
 }
 
 // cleanUp cleans up after a request whose caller has left, when its answer is there or cannot come any more: see ask.
 // Before is what was unknown of the waiter's requests when it was sent.
-func (e *Engine) cleanUp(w *waiter, before request.Attempts, ask store.Ask, sent asked, err error) {
-	after := before.After(sent.Receipt, err)
-	if !ask.Once && (after.InDoubt() || sent.reply.Lapsed) {
+func (e *Engine) cleanUp(w *waiter, before request.Attempts, sent *asked, err error) {
+	after, id, once := before.After(sent.Receipt, err), sent.ask.ID, sent.ask.Once
+	if !once && (after.InDoubt() || sent.reply.Lapsed) {
 		e.lapsed(w)
 	}
 	switch {
 	case after.InDoubt(), sent.reply.Status == store.Held, sent.reply.Status == store.Already:
-		e.disown(w.req, ask.ID, after.Late(), 0)
-	case w.req.lasts() && !ask.Once:
-		e.disown(w.req, ask.ID, max(after.Late(), sent.Late), 0)
+		e.disown(w.req, id, after.Late(), 0)
+	case w.req.lasts() && !once:
+		e.disown(w.req, id, max(after.Late(), sent.Late), 0)
 	}
 }
 
@@ -261,18 +272,17 @@ func (e *Engine) disown(req Request, id string, late store.Late, silent time.Dur
 
 // sendAcquire sends the script once. Before that the store learns what it must know of the node (its clock, whether
 // it is a primary), within the same time limit; usually it knows.
-func (e *Engine) sendAcquire(ctx context.Context, x crash.Exchange, req Request, ask store.Ask) (sent asked) {
-	p, limit := req.Proto, e.sender.Limit(req.Lease)
+func (e *Engine) sendAcquire(ctx context.Context, x crash.Exchange, w *waiter, sent *asked) {
+	p, limit := w.req.Proto, e.sender.Limit(w.req.Lease)
 	began := e.clock.Now()
 	if sent.err = e.store.Ready(ctx, limit); sent.err != nil {
 		e.sender.Noted(request.Event{Of: p, Node: e.node(p.Key()), Sent: began, Err: sent.err})
-		return sent
+		return
 	}
 	take := func(when store.Timing) (receipt store.Receipt, err error) {
-		ask.Timing = when
-		sent.reply, receipt, err = p.Acquire(ctx, ask)
+		sent.ask.Timing = when
+		sent.reply, receipt, err = p.Acquire(ctx, sent.ask)
 		return receipt, err
 	}
 	sent.Receipt, sent.err = e.sender.Send(ctx, x, p, limit, take)
-	return sent
 }

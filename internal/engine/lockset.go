@@ -318,7 +318,7 @@ func (w *waiter) attemptAll(ctx context.Context) (*hold.Hold, time.Duration, err
 			}
 			return nil, 0, sent.err
 		}
-		w.unanswered(sent.asked)
+		w.unanswered(sent.outcome)
 		return nil, 0, sent.err
 	}
 	w.noteAnswer()
@@ -393,7 +393,7 @@ func (t *table) inTheWay(g *lockSet) int {
 
 // askedAll is one sending of the script for a set and what came of it.
 type askedAll struct {
-	asked
+	outcome
 	all store.AcquireAllReply
 }
 

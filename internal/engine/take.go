@@ -77,7 +77,7 @@ var nothing = &hold.Hold{}
 
 // took ends the wait of a request that leaves no hold. If it only looked, what it saw is the answer to
 // all that stood in the queue when it was sent.
-func (w *waiter) took(sent asked) *hold.Hold {
+func (w *waiter) took(sent *asked) *hold.Hold {
 	w.key.win(w)
 	if !w.req.Looks {
 		w.req.Proto.Settled(w.ID, max(sent.Late, w.attempts.Late(), w.attempts.CopyLate()))

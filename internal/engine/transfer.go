@@ -177,9 +177,9 @@ func (e *Engine) Import(ctx context.Context, req Request, from Passage) (l *hold
 func (e *Engine) adopt(ctx context.Context, x crash.Exchange, req Request, ask store.Ask) (late store.Late, err error) {
 	ask.Lease, ask.Once = req.Lease, true
 	w := &waiter{req: req} // in no queue
-	var sent asked
+	var sent *asked
 	e.sender.Retry(ctx, e.clock.Now()+e.cfg.ReleaseTimeout, func() request.Next {
-		sent = e.askUntil(ctx, x, w, ask)
+		sent = e.askUntil(ctx, x, w, &asked{ask: ask})
 		switch kind := store.FaultOf(sent.err); {
 		case kind == store.FaultAmbiguous && !errors.Is(sent.err, request.ErrAbandoned):
 			w.attempts.Lost(sent.Receipt)

@@ -199,7 +199,6 @@ type leaving struct {
 type flight struct {
 	waiter *waiter
 	before request.Attempts
-	ask    store.Ask
 	sent   asked
 	done   bool // it was carried out
 }
@@ -475,14 +474,14 @@ func (s *world) sends(a *actor) {
 	if a.breed.join {
 		start = s.engine.clock.Now() - time.Millisecond
 	}
-	a.asked = flight{waiter: a.w, ask: a.w.nextAsk(), before: a.w.attempts}
+	a.asked = flight{waiter: a.w, sent: asked{ask: a.w.nextAsk()}, before: a.w.attempts}
 	a.asked.sent.Receipt = store.Receipt{Since: start, Late: 1}
 	a.phase = flying
 }
 
 // carry is the moment at which the store carries a request out.
 func (s *world) carry(f *flight) error {
-	f.sent.reply, f.done = s.store.take(f.ask.ID, f.waiter.req.Proto.Mode()), true
+	f.sent.reply, f.done = s.store.take(f.sent.ask.ID, f.waiter.req.Proto.Mode()), true
 	return nil
 }
 
@@ -491,7 +490,7 @@ func (s *world) silence(f *flight) {
 	s.wasSilent = true
 	f.sent.reply = store.AcquireReply{}
 	if !f.done {
-		s.store.copies[f.ask.ID] = f.waiter.req.Proto.Mode()
+		s.store.copies[f.sent.ask.ID] = f.waiter.req.Proto.Mode()
 	}
 }
 
@@ -505,7 +504,7 @@ func (s *world) settles(a *actor, err error) error {
 		s.silence(&a.asked)
 	}
 	a.asked.sent.err = err
-	h, _, err := a.w.settle(a.asked.sent)
+	h, _, err := a.w.settle(&a.asked.sent)
 	a.asked = flight{}
 	switch {
 	case h != nil:
@@ -530,7 +529,7 @@ func (s *world) lands(i int, err error) error {
 	if err != nil {
 		s.silence(&f)
 	}
-	s.engine.cleanUp(f.waiter, f.before, f.ask, f.sent, err)
+	s.engine.cleanUp(f.waiter, f.before, &f.sent, err)
 	return nil
 }
 
