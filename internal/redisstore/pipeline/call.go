@@ -40,14 +40,14 @@ type call struct {
 	answered chan struct{} // has room for one
 	err      error
 	settled  func() // tells the caller that left that the exchange is over; nil: nobody left
+
+	timer *time.Timer // of the caller that waits; stopped when none does
 }
 
-func newCall(ctx context.Context, cmd redis.Cmder, longest time.Duration) *call {
-	limit, ok := ctx.Deadline()
-	if !ok {
-		limit = time.Now().Add(longest)
-	}
-	return &call{ctx: ctx, cmd: cmd, size: size(cmd), limit: limit, answered: make(chan struct{}, 1)}
+func newCall() *call {
+	c := &call{answered: make(chan struct{}, 1), timer: time.NewTimer(time.Hour)}
+	c.timer.Stop()
+	return c
 }
 
 // size is about how many bytes a command has.

@@ -61,6 +61,33 @@ func TestACallIsLeftAndSettles(t *testing.T) {
 	require.Equal(t, 1, l.sent("left"))
 }
 
+// The answer to a call that was left is no later call's, though calls are used again.
+func TestTheAnswerToACallThatWasLeftIsNobodyElses(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	for range 8 {
+		first, second := faultproxy.NewGate(), faultproxy.NewGate()
+		held := l.proxy.On(faultproxy.AnyScript, faultproxy.HoldReply(first)).Times(1)
+		ctx, cancel := within(10 * patience)
+		result := l.starts(ctx, "a", "left")
+		held.Wait(t, 1)
+		cancel()
+		exit := l.left(result)
+		held = l.proxy.On(faultproxy.AnyScript, faultproxy.HoldReply(second)).Times(1)
+		later := l.starts(context.Background(), "a", "later")
+		held.Wait(t, 1)
+		first.Open()
+		l.settles(exit)
+		select {
+		case err := <-later:
+			t.Fatalf("it has the answer to another call: %v", err)
+		default:
+		}
+		second.Open()
+		require.NoError(t, <-later)
+	}
+}
+
 // A server that never answers settles nothing; the time limit of the call does, though the exchange goes on.
 func TestWhatIsLeftSettlesAtItsLimit(t *testing.T) {
 	t.Parallel()

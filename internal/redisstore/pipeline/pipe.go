@@ -38,6 +38,10 @@ type Pipe struct {
 	working sync.WaitGroup // the workers of all nodes
 	ending  chan struct{}  // closed when every caller that may leave must do so
 
+	// Calls that were answered, for later ones: with its channel and its timer, a call is a fifth of what a lock
+	// allocates. They are the Pipe's own, since a timer belongs to the bubble of testing/synctest that made it.
+	spare sync.Pool
+
 	mu    sync.Mutex // guards all below
 	nodes map[string]*node
 	over  bool // Join was called
@@ -53,7 +57,7 @@ func New(cfg Config) *Pipe {
 //
 // After an error the caller must not look at the command: an exchange may still be writing to it.
 func (p *Pipe) Process(ctx context.Context, cmd redis.Cmder) error {
-	c := newCall(ctx, cmd, p.cfg.Limit)
+	c := p.call(ctx, cmd)
 	if why := c.pointless(time.Now()); why != nil {
 		return why
 	}
@@ -62,6 +66,30 @@ func (p *Pipe) Process(ctx context.Context, cmd redis.Cmder) error {
 		return store.ErrUnsent
 	}
 	return p.await(c)
+}
+
+// call makes a call, of a spare one if there is any.
+func (p *Pipe) call(ctx context.Context, cmd redis.Cmder) *call {
+	limit, ok := ctx.Deadline()
+	if !ok {
+		limit = time.Now().Add(p.cfg.Limit)
+	}
+	c, ok := p.spare.Get().(*call)
+	if !ok {
+		c = newCall()
+	}
+	c.ctx, c.cmd, c.size, c.limit = ctx, cmd, size(cmd), limit
+	return c
+}
+
+// free is for the caller that has received the answer. The worker sends that last of all and knows the call no more,
+// so it can be another's. A call that was left is never freed.
+func (p *Pipe) free(c *call) (answer error) {
+	answer = c.err
+	c.ctx, c.cmd, c.err = nil, nil, nil
+	c.state.Store(queued)
+	p.spare.Put(c)
+	return answer
 }
 
 // await waits for the answer of a call, or until its caller leaves.
@@ -74,23 +102,25 @@ func (p *Pipe) await(c *call) error {
 		ending = nil
 	}
 	limit := c.limit
-	timer := time.NewTimer(time.Until(limit))
-	defer timer.Stop()
+	c.timer.Reset(time.Until(limit))
 	for {
 		select {
 		case <-c.answered:
-			return c.err
+			c.timer.Stop()
+			return p.free(c)
 		case <-c.ctx.Done():
+			c.timer.Stop()
 			return c.leave(limit)
 		case <-ending:
+			c.timer.Stop()
 			return c.leave(limit)
-		case <-timer.C:
+		case <-c.timer.C:
 			moved, ok := c.ctx.Deadline()
 			if !ok || !moved.After(limit) {
 				return c.expire()
 			}
 			limit = moved
-			timer.Reset(time.Until(limit))
+			c.timer.Reset(time.Until(limit))
 		}
 	}
 }
@@ -159,8 +189,8 @@ func (p *Pipe) exchange(calls []*call) {
 		cmds[i], requests[i] = c.cmd, c.ctx
 	}
 	failure := p.send(links.Together(requests, p.cfg.Limit), cmds)
-	for _, c := range calls {
-		c.end(outcome(c.cmd, failure))
+	for i, c := range calls {
+		c.end(outcome(cmds[i], failure))
 	}
 }
 
