@@ -15,17 +15,17 @@ type Request struct {
 	Proto   store.Protocol
 	Lease   time.Duration
 	Renewed bool          // by the watchdog, until it is unlocked
+	Yields  bool          // its holder is told when others wait (see Wanted)
+	Loose   bool          // what is taken is nobody's: there is no hold (see Take)
+	Looks   bool          // with Loose: nothing is taken, and the answer is that of all who waited for it
+	Member  bool          // of a set that its caller tells observers of
+	Busy    bool          // the last answer that the caller had was that another has it
+	Reentry Reentry       // what becomes of a call whose context carries the lock already
 	MaxWait time.Duration // 0: as long as ctx allows
 	Waits   time.Duration // the whole wait, where MaxWait is what is left of it; for the error
 	Keep    time.Duration // for which the grant may be idle after its last hold; 0: it is released then
-	Yields  bool          // its holder is told when others wait (see Wanted)
 	hold.Limits
-	Busy    bool    // the last answer that the caller had was that another has it
-	Reentry Reentry // what becomes of a call whose context carries the lock already
-	Place   string  // where the call was made, if that is to be told: file and line
-	Loose   bool    // what is taken is nobody's: there is no hold (see Take)
-	Looks   bool    // with Loose: nothing is taken, and the answer is that of all who waited for it
-	Member  bool    // of a set that its caller tells observers of
+	Place string // where the call was made, if that is to be told: file and line
 	// OnBusy is called whenever the store says that another has it. It must not wait. Nil: nothing is.
 	OnBusy func()
 
