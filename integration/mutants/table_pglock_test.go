@@ -15,6 +15,11 @@ const (
 func init() {
 	table = append(table, []mutant{
 		{
+			name: "PostgreSQL: a refusal settles what an earlier copy may have taken",
+			file: "internal/request/attempts.go",
+			old:  "{ a.refused = sent }", new: "{ a.refused, a.since = sent, sent.Since }",
+			in: "pglock", by: "^TestALeaseCountsFromARequestWhoseCommitTookLong$",
+		}, {
 			name: "PostgreSQL: a lock is taken without locking its row first",
 			file: statements + "acquire.sql", old: underLock, new: "",
 			in: pgstore, by: "^TestALockedRowIsBusy$",

@@ -182,8 +182,8 @@ func (w *waiter) won(sent *asked, start time.Duration) (*Grant, *hold.Hold) {
 // would wait for a whole lease for a holder that does not exist.
 func (w *waiter) renounce() {
 	if w.attempts.InDoubt() {
-		late, now := max(w.attempts.Late(), w.attempts.CopyLate(), w.entering()), w.engine().clock.Now()
-		silent := now - w.attempts.Since(now)
+		late := max(w.attempts.Late(), w.attempts.CopyLate(), w.entering())
+		silent := w.attempts.Silence(w.engine().clock.Now())
 		for _, req := range w.all() {
 			w.engine().disown(req, w.ID, late, silent)
 		}

@@ -32,12 +32,18 @@ func (a *Attempts) Lost(sent store.Receipt) {
 	a.late = max(a.late, sent.Late)
 }
 
-// Refused notes a request that was refused. What may hold by this id later has come to it after this request.
-func (a *Attempts) Refused(sent store.Receipt) {
-	a.refused = sent
-	if a.lost {
-		a.since = sent.Since
+// Refused notes a request that was refused. That settles none of those before it. For example, on PostgreSQL a first
+// request took the lock at 5 s, and its commit waits for a standby that stands still until 8 s. One that is sent at 7 s
+// is told that another has the row, for nobody sees what was not committed; one that is sent at 9 s finds that it has
+// the lock, by a lease that began at 5 s.
+func (a *Attempts) Refused(sent store.Receipt) { a.refused = sent }
+
+// Silence is for how long the store has not answered.
+func (a *Attempts) Silence(now time.Duration) time.Duration {
+	if !a.lost {
+		return 0
 	}
+	return now - max(a.since, a.refused.Since)
 }
 
 // After is a with one request more, of which the caller left before the answer, and that ended with err.

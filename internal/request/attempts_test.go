@@ -28,13 +28,19 @@ func TestDoubtSpansAllRequests(t *testing.T) {
 	require.Equal(t, Attempts{}, a)
 }
 
-// A request that was refused took nothing, but for a copy of it; nor did one before it that had no answer, until then.
-func TestWhatARefusalSettles(t *testing.T) {
+// A request that was refused took nothing, but for a copy of it. One before it that had no answer may have taken
+// something that the refused one could not see. The store has answered since then, though.
+func TestARefusalSettlesNothingBeforeIt(t *testing.T) {
 	const s = time.Second
 	var a Attempts
+	a.Refused(store.Receipt{Since: 4 * s, Late: 500})
+	require.Zero(t, a.Silence(9*s))
 	a.Lost(store.Receipt{Since: 5 * s, Late: 1000})
+	require.Equal(t, 4*s, a.Silence(9*s))
 	a.Refused(store.Receipt{Since: 6 * s, Late: 2000})
-	require.Equal(t, 6*s, a.Since(9*s))
+	require.Equal(t, 5*s, a.Since(9*s))
+	require.Equal(t, 5*s, a.SinceAny(9*s))
+	require.Equal(t, 3*s, a.Silence(9*s))
 	require.EqualValues(t, 1000, a.Late(), "the first may still come")
 	require.EqualValues(t, 2000, a.CopyLate())
 	a.HandOver()
