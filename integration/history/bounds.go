@@ -58,18 +58,24 @@ func (b Bounds) LongestTelling(holds []Hold) (longest time.Duration, lost int) {
 	return longest, lost
 }
 
-// excuses reports whether two holds may overlap: the earlier one was lost before the later one began, perhaps
-// while its grant was on its way, and ends in time. A process that breaks a lock ends its own hold first, so
-// there is no excuse for that, unless it learned of the hold only then.
+// excuses reports whether two holds may overlap: one was lost before the other began. It is the one that was granted
+// first; by its token it may also be the other one, whose grant was longer on its way.
 func (b Bounds) excuses(earlier, later Hold) bool {
 	if later.grantStart < earlier.grantStart { // a turn of a grant that was lost before the other was made
 		earlier, later = later, earlier
 	}
+	return b.lostBefore(earlier, later) || later.Fence < earlier.Fence && b.lostBefore(later, earlier)
+}
+
+// lostBefore reports whether a hold was lost before another one began, perhaps while its grant was on its way, and ends
+// in time. A process that breaks a lock ends its own hold first, so there is no excuse for that, unless it learned of
+// the hold only then.
+func (b Bounds) lostBefore(lost, other Hold) bool {
 	return slices.ContainsFunc(b.Losses, func(l Loss) bool {
-		return l.of(earlier) && earlier.grantCalled <= l.Until && earlier.grantStart <= l.Until+b.Reply &&
-			l.From <= later.Start &&
-			(l.By != earlier.process() || l.From <= earlier.Start) &&
-			earlier.End <= l.Until+b.Telling+earlier.Stalled
+		return l.of(lost) && lost.grantCalled <= l.Until && lost.grantStart <= l.Until+b.Reply &&
+			l.From <= other.Start &&
+			(l.By != lost.process() || l.From <= lost.Start) &&
+			lost.End <= l.Until+b.Telling+lost.Stalled
 	})
 }
 

@@ -71,6 +71,8 @@ func TestOverlapsAfterALoss(t *testing.T) {
 		"lost before it was there":     {loss, called(111, hold(1, 111, 150)), hold(2, 120, 130), false},
 		"granted, lost, heard of":      {loss, called(90, hold(1, 114, 150)), hold(2, 120, 130), true},
 		"heard of long after":          {loss, called(90, hold(1, 116, 150)), hold(2, 120, 130), false},
+		"heard of after the next one":  {loss, called(111, hold(2, 112, 130)), called(90, hold(1, 114, 150)), true},
+		"with a token that is newer":   {loss, called(111, hold(1, 112, 130)), called(90, hold(2, 114, 150)), false},
 		"of another name":              {loss, other(hold(1, 50, 150)), other(hold(2, 120, 130)), false},
 		"broken by another process":    {broken, by("yours", hold(1, 50, 150)), hold(2, 120, 130), true},
 		"broken by its own":            {broken, by("mine", hold(1, 50, 150)), hold(2, 120, 130), false},
