@@ -107,10 +107,11 @@ func answered(status luacall.Status, now int64) serverclock.Answer {
 func (s *Store) timed(ctx context.Context, key string, ask *store.Ask, send dated) (store.Receipt, error) {
 	r := serverclock.Request{Node: s.Node(key), When: ask.Timing, First: ask.First.Late, Patience: ask.Patience}
 	once := func(within serverclock.Window) (answer serverclock.Answer, err error) {
-		err = s.exec(s.Within(ctx, ask.Within), key, func(ctx context.Context, conn luacall.Conn) (wrote bool, err error) {
+		run := func(ctx context.Context, conn luacall.Conn) (wrote bool, err error) {
 			answer, wrote, err = send(ctx, conn, within)
 			return wrote, err
-		})
+		}
+		err = s.exec(s.Within(ctx, ask.Within), key, run)
 		return answer, err
 	}
 	return s.clocks.Send(ctx, s.host.Clock.Now, r, once)
