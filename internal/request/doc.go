@@ -42,7 +42,8 @@
 //	late            never will be    -                   -
 //	no answer       disown the id    the lease decides   disown the id
 //
-// An acquisition from another hold can be answered "not there" as well: that hold is over, or another's.
+// An acquisition from another hold can be answered "not there" as well: that hold is over, or another's. "Busy" says
+// nothing of the requests before it (see [Attempts.Refused]).
 //
 // No mutex of this package is held over I/O. That of the ledger is taken before the Sender's own.
 package request
