@@ -17,7 +17,7 @@ func init() {
 		{
 			name: "PostgreSQL: a refusal settles what an earlier copy may have taken",
 			file: "internal/request/attempts.go",
-			old:  "{ a.refused = sent }", new: "{ a.refused, a.since = sent, sent.Since }",
+			old:  "if a.lost && sent.Since > a.last+span {", new: "if a.lost {",
 			in: "pglock", by: "^TestALeaseCountsFromARequestWhoseCommitTookLong$",
 		}, {
 			name: "PostgreSQL: a lock is taken without locking its row first",

@@ -55,7 +55,7 @@ func (w *waiter) settle(sent *asked) (*hold.Hold, time.Duration, error) {
 	w.noteLapse(sent.reply)
 	if sent.reply.Status == store.Busy {
 		w.busy, w.why = true, sent.reply.Why
-		w.attempts.Refused(sent.Receipt)
+		w.attempts.Refused(sent.Receipt, w.engine().span(w.req))
 		w.noteBusy()
 		w.placed(sent.reply)
 		w.alsoOn = sent.reply.Also
@@ -65,6 +65,10 @@ func (w *waiter) settle(sent *asked) (*hold.Hold, time.Duration, error) {
 	h, err := w.granted(sent)
 	return h, 0, err
 }
+
+// span is how long after its sending what a request took is over. It is carried out within its limit, by an estimate of
+// the server's clock that is off by less than that.
+func (e *Engine) span(req Request) time.Duration { return req.Lease + 2*e.sender.Limit(req.Lease) }
 
 // unanswered notes what an attempt without an answer leaves unknown.
 //

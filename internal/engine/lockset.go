@@ -324,7 +324,7 @@ func (w *waiter) attemptAll(ctx context.Context) (*hold.Hold, time.Duration, err
 	w.noteAnswer()
 	if sent.all.Status == store.Busy {
 		w.busy = true
-		w.attempts.Refused(sent.Receipt)
+		w.attempts.Refused(sent.Receipt, e.span(w.req))
 		w.renounce() // an earlier copy may have taken others, and a set that waits holds nothing
 		if sent.all.Which != w.lockSet.at {
 			return nil, 0, elsewhere{sent.all.Which}

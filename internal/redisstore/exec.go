@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// script sends one script on conn, and reports whether it wrote. The function keeps the reply, so that its hundred bytes
-// are not handed up through everything between a lock and its server.
+// script sends one script on conn, and reports whether it wrote. The function keeps the reply, so that its hundred
+// bytes are not handed up through everything between a lock and its server.
 type script func(ctx context.Context, conn luacall.Conn) (wrote bool, err error)
 
 // exec runs one script for key.

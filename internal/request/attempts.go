@@ -17,6 +17,7 @@ import (
 type Attempts struct {
 	lost    bool          // a request had no answer
 	since   time.Duration // when the first of those was sent that may have begun a lease
+	last    time.Duration // when the last of those was sent
 	late    store.Late    // until when one of those may be carried out
 	refused store.Receipt // of the last request that was refused; zero: none was
 }
@@ -29,14 +30,22 @@ func (a *Attempts) Lost(sent store.Receipt) {
 	if !a.lost {
 		a.since, a.lost = sent.Since, true
 	}
-	a.late = max(a.late, sent.Late)
+	a.last, a.late = sent.Since, max(a.late, sent.Late)
 }
 
 // Refused notes a request that was refused. That settles none of those before it. For example, on PostgreSQL a first
 // request took the lock at 5 s, and its commit waits for a standby that stands still until 8 s. One that is sent at 7 s
 // is told that another has the row, for nobody sees what was not committed; one that is sent at 9 s finds that it has
 // the lock, by a lease that began at 5 s.
-func (a *Attempts) Refused(sent store.Receipt) { a.refused = sent }
+//
+// What a request took is over when so much time has passed since its sending as span says. So a waiter that lost an
+// answer long ago does not have its hold count from then.
+func (a *Attempts) Refused(sent store.Receipt, span time.Duration) {
+	a.refused = sent
+	if a.lost && sent.Since > a.last+span {
+		a.since = sent.Since
+	}
+}
 
 // Silence is for how long the store has not answered.
 func (a *Attempts) Silence(now time.Duration) time.Duration {
@@ -55,7 +64,7 @@ func (a Attempts) After(sent store.Receipt, err error) Attempts {
 }
 
 // HandOver forgets the requests without an answer: another goroutine settles them.
-func (a *Attempts) HandOver() { a.lost, a.since, a.late = false, 0, 0 }
+func (a *Attempts) HandOver() { *a = Attempts{refused: a.refused} }
 
 // InDoubt reports that a request had no answer.
 func (a *Attempts) InDoubt() bool { return a.lost }
