@@ -11,19 +11,19 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 )
 
 const minJava = 17
 
-// Missing says in a sentence which tool there is not; "" if Java programs can be built.
-var Missing = sync.OnceValue(func() string {
+// Missing says in a sentence which tool there is not; "" if Java programs can be built. It looks each time, since what
+// is found depends on PATH, which a test may change.
+func Missing() string {
 	if what := missing(); what != "" {
 		return fmt.Sprintf("%s: Redisson needs a JDK, %d or newer, and Maven (scripts/setup-java.sh installs them)",
 			what, minJava)
 	}
 	return ""
-})
+}
 
 func missing() string {
 	for _, program := range []string{"java", "javac", "mvn"} {
