@@ -113,7 +113,7 @@ func TestHistoryOnOtherSitesOfPostgreSQL(t *testing.T) {
 // lacks the last commits.
 func TestHistoryWherePostgreSQLForgets(t *testing.T) {
 	report := run(t, history.Config{
-		Acquisitions: 200, Faults: 24, Lease: 1200 * time.Millisecond, Forgets: true, Site: history.Postgres,
+		Acquisitions: 200, Faults: 24, Lease: 2 * time.Second, Forgets: true, Site: history.Postgres,
 	})
 	require.GreaterOrEqual(t, report.Lost, report.Injected()/4, "too few losses met a holder")
 	require.Positive(t, report.Stale, "nobody was inside without the lock: the bounds were never needed")
