@@ -20,6 +20,11 @@ func init() {
 			old:  "if a.lost && sent.Since > a.last+span {", new: "if a.lost {",
 			in: "pglock", by: "^TestALeaseCountsFromARequestWhoseCommitTookLong$",
 		}, {
+			name: "a refusal settles what an earlier copy may have taken, in some schedule",
+			file: "internal/request/attempts.go",
+			old:  "if a.lost && sent.Since > a.last+span {", new: "if a.lost {",
+			in: "internal/testkit/simulation", by: "^TestCommitSchedules$",
+		}, {
 			name: "PostgreSQL: a lock is taken without locking its row first",
 			file: statements + "acquire.sql", old: underLock, new: "",
 			in: pgstore, by: "^TestALockedRowIsBusy$",

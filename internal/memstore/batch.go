@@ -37,6 +37,11 @@ func (s *Store) release(ctx context.Context, all []*store.Parting) (now int64, e
 	got, err := exchange(ctx, s, Release, all[0].Proto.Key(), func() (got dated[[]store.ReleaseReply], _ error) {
 		got.now = s.server.microsLocked()
 		for _, one := range asked {
+			if s.server.rowLocked(one.Proto.Key()) {
+				return got, errRefused
+			}
+		}
+		for _, one := range asked {
 			got.reply = append(got.reply, one.Proto.(*bound).release(one.ID))
 		}
 		return got, nil
@@ -92,6 +97,8 @@ func (s *Server) acquireAllLocked(members []store.Member, id string) store.Acqui
 	reply := store.AcquireAllReply{Status: store.Already}
 	for i, m := range members {
 		switch l := s.lockLocked(m.Proto.Key()); {
+		case s.rowLocked(m.Proto.Key()):
+			return store.AcquireAllReply{Status: store.Busy, Which: i, PTTL: rowPoll}
 		case l == nil:
 			reply.Status = store.Held
 		case l.id != id:

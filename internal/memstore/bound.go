@@ -134,6 +134,9 @@ func (b *bound) Levels(ctx context.Context, id string, from, to int64) (int64, e
 
 func (b *bound) Release(ctx context.Context, id string) (store.ReleaseReply, error) {
 	return exchange(ctx, b.store, Release, b.Key(), func() (store.ReleaseReply, error) {
+		if b.store.server.rowLocked(b.Key()) {
+			return store.ReleaseReply{}, errRefused
+		}
 		return b.release(id), nil
 	})
 }

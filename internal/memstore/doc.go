@@ -5,8 +5,8 @@
 // # Faults
 //
 // A [Server] asks its network for the [Fate] of every request, message and subscription. So a request can be late,
-// doubled, lost or overtaken, its answer lost after the effect, and a message lost; [Store.Break] ends a client's
-// subscriptions as a broken connection does.
+// doubled, lost or overtaken, its answer lost after the effect, its effect unseen for a while, and a message lost;
+// [Store.Break] ends a client's subscriptions as a broken connection does.
 //
 // # What it has
 //

@@ -74,16 +74,22 @@ func (f *flight[R]) send(do func() (R, error)) {
 	}
 	read := func() {
 		var out outcome[R]
+		after := f.fate.After
 		switch {
 		case f.fate.Refuse:
 			out.err = errRefused
 		default:
-			out.reply, out.err = do()
+			server := f.store.server
+			server.commit = f.fate.Commit
+			if out.reply, out.err = do(); server.commit == 0 { // it took something
+				after += f.fate.Commit
+			}
+			server.commit = 0
 		}
 		if f.fate.Mute {
 			out = outcome[R]{err: errBroken}
 		}
-		f.answer(f.fate.After, out)
+		f.answer(after, out)
 	}
 	f.store.server.late.after(f.fate.Before, func() { f.store.server.carry(read) })
 }

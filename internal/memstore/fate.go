@@ -36,6 +36,7 @@ type Fate struct {
 	Mute   bool          // its answer is lost; the client learns after Before and After
 	Refuse bool          // the server refuses it, and would not later
 	Again  time.Duration // so long after the request the server reads a copy of it; 0: it does not
+	Commit time.Duration // for how long nobody sees that it took a plain lock; only then it is answered
 }
 
 // Network decides. Fate is called by many goroutines.

@@ -14,12 +14,23 @@ type lock struct {
 	id      string
 	count   int64
 	expires time.Time
+	seen    time.Time // when it is committed
 }
+
+// rowLocked reports that a key is that of a lock which is not committed: as a row of PostgreSQL whose transaction has
+// not ended, nobody sees it, nobody else can have it, and a release waits for it.
+func (s *Server) rowLocked(key string) bool {
+	l := s.locks[key]
+	return l != nil && !s.overLocked(l.seen)
+}
+
+// rowPoll is how soon to ask again for a lock that is not committed.
+const rowPoll = 50 * time.Millisecond
 
 // lockLocked is the lock at a key, if its lease is not over.
 func (s *Server) lockLocked(key string) *lock {
 	l := s.locks[key]
-	if l != nil && s.overLocked(l.expires) {
+	if l != nil && s.overLocked(l.expires) && !s.rowLocked(key) {
 		delete(s.locks, key)
 		return nil
 	}
@@ -35,12 +46,17 @@ func (p plain) hold(id string) *lock {
 }
 
 func (p plain) take(ask store.Ask) {
-	p.locks[p.key] = &lock{id: ask.ID, count: 1, expires: p.afterLocked(ask.Lease)}
+	p.locks[p.key] = &lock{
+		id: ask.ID, count: 1, expires: p.afterLocked(ask.Lease), seen: p.afterLocked(p.commit),
+	}
+	p.commit = 0
 }
 
 func (p plain) acquire(ask timedAsk) (store.AcquireReply, error) {
 	l := p.lockLocked(p.key)
 	switch {
+	case p.rowLocked(p.key):
+		return store.AcquireReply{Status: store.Busy, PTTL: rowPoll}, nil
 	case l == nil:
 		p.take(ask.Ask)
 		fence, spare := p.mintLocked(p.key)

@@ -1,7 +1,7 @@
 // Package simulation runs whole clients over a store in memory, in virtual time: processes whose goroutines lock, try,
 // nest, give up, limit, break, move and close, over a network that delays, doubles, reorders and loses, on a server
-// whose clock may be set back, or in whose place another one steps; or on three or five independent servers. A seed
-// makes the kind of the locks, the programs, the network and the instants of everything.
+// whose clock may be set back, whose commits may take long, or in whose place another one steps; or on three or five
+// independent servers. A seed makes the kind of the locks, the programs, the network and the instants of everything.
 //
 // # What is checked
 //

@@ -45,7 +45,7 @@ type kind struct {
 
 // kinds are all. A seed has always the same one, as long as none is added.
 var kinds = []*kind{&plainKind, &rwKind, &permitKind, &countKind, &latchKind, &fairKind, &multiKind,
-	&redlockKind, &invitationKind, &runsKind, &keptKind,
+	&redlockKind, &invitationKind, &runsKind, &keptKind, &commitsKind,
 }
 
 // polls is how long a waiter goes without asking, at most.
@@ -75,6 +75,15 @@ var plainKind = kind{
 		return exclusive == 0
 	},
 }
+
+// commitsKind has locks as PostgreSQL has them: an acquisition is a transaction, of which nobody sees anything before
+// its commit is over. That may wait, for a standby for example.
+var commitsKind = func() kind {
+	k := plainKind
+	k.name = "commits"
+	k.bends = func(net *network, random *rand.Rand) { net.commits = []float64{0.02, 0.1, 0.4}[random.IntN(3)] }
+	return k
+}()
 
 // keptKind has locks that stay with a process which used them, among others that do not.
 var keptKind = kind{

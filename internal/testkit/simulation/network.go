@@ -19,6 +19,7 @@ type network struct {
 	tardy                           float64       // how many messages come late
 	tardiest                        time.Duration // by how much at most
 	stops                           [][]stop      // by client
+	commits                         float64       // how many acquisitions are seen and answered late
 	back, at                        time.Duration // how far the server's clock is set back, and when
 	moves                           []move        // of everything to another server
 }
@@ -94,6 +95,9 @@ func (n *network) Fate(r memstore.Request) memstore.Fate {
 	if random.Float64() < n.slow {
 		fate.After += draw(random, lease)
 	}
+	if r.Kind == memstore.Acquire && n.commits > 0 && random.Float64() < n.commits {
+		fate.Commit = draw(random, 2*lease)
+	}
 	fate.Lost = random.Float64() < n.lost
 	fate.Mute = random.Float64() < n.mute
 	fate.Refuse = random.Float64() < n.refuse/4
@@ -115,7 +119,7 @@ func (n *network) Fate(r memstore.Request) memstore.Fate {
 func (n *network) orderly(poll time.Duration) bool {
 	const limit = shortestFixed / 6 // of one request
 	heard := n.tardy == 0 || n.tardiest < invites(poll)
-	return heard && n.lost+n.mute+n.slow+n.refuse+n.again == 0 && n.longest() == n.lag && n.back == 0 &&
+	return heard && n.lost+n.mute+n.slow+n.refuse+n.again+n.commits == 0 && n.longest() == n.lag && n.back == 0 &&
 		len(n.moves) == 0 && 2*n.lag < limit
 }
 
@@ -128,6 +132,9 @@ func (n *network) longest() time.Duration {
 	d := n.lag
 	if n.slow > 0 {
 		d += lease
+	}
+	if n.commits > 0 {
+		d += 2 * lease
 	}
 	var stopped time.Duration
 	for _, stops := range n.stops {

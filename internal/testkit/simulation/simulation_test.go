@@ -29,6 +29,9 @@ func TestRedlockSchedules(t *testing.T) { simulation.Until(t, "redlock", 3*time.
 // The same of fair locks whose invitations come late and twice.
 func TestInvitationSchedules(t *testing.T) { simulation.Until(t, "invitations", 3*time.Second) }
 
+// The same of locks whose acquisitions are transactions, which nobody sees before their commits are over.
+func TestCommitSchedules(t *testing.T) { simulation.Until(t, "commits", 3*time.Second) }
+
 // The same of fair locks whose turns pass in memory while holds are broken and processes are away (defect F9).
 func TestRunSchedules(t *testing.T) { simulation.Until(t, "runs", 3*time.Second) }
 
