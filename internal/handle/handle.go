@@ -70,6 +70,9 @@ type Options struct {
 
 // Collect returns the combined settings of all options. Nil options are skipped.
 func Collect[Option ~func(*Options)](opts []Option) Options {
+	if len(opts) == 0 {
+		return Options{} // which, unlike what options are given, needs no memory of its own
+	}
 	var o Options
 	for _, opt := range opts {
 		if opt != nil {
