@@ -99,7 +99,7 @@ func TestAForgedMessageGrantsNothing(t *testing.T) {
 		"an invitation": func(*inviteLab) string { return "0" },
 		"a grant": func(l *inviteLab) string {
 			now, run := l.rdb.Time(context.Background()).Val().UnixMicro(), l.rdb.InfoMap(context.Background(), "server")
-			return fmt.Sprintf("1 %s %d 0 0 %d %d %s", l.places()[0], 1<<40, now, now+time.Minute.Microseconds(),
+			return fmt.Sprintf("1 %s %d 0 0 %d %d %s", l.places()[0], int64(1)<<40, now, now+time.Minute.Microseconds(),
 				run.Item("Server", "run_id"))
 		},
 	} {

@@ -38,7 +38,7 @@ var badForeigners = map[string]func(c context.Context, rdb *redis.Client, l, k s
 	"token that is a float": func(c context.Context, rdb *redis.Client, _, k string) {
 		rdb.Set(c, k, "1.5", badLife)
 	},
-	"token at its end":     func(c context.Context, rdb *redis.Client, _, k string) { rdb.Set(c, k, math.MaxInt64, 0) },
+	"token at its end":     func(c context.Context, rdb *redis.Client, _, k string) { rdb.Set(c, k, int64(math.MaxInt64), 0) },
 	"token that is a list": func(c context.Context, rdb *redis.Client, _, k string) { rdb.RPush(c, k, "1") },
 }
 

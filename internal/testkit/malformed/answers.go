@@ -67,11 +67,11 @@ func types(rng *rand.Rand) answer {
 
 // statuses are as many numbers as some script returns, with a status that none does.
 func statuses(rng *rand.Rand) answer {
-	n, status := 1+rng.IntN(11), pick(rng, 77, -77, 5, -10, 1<<40)
+	n, status := 1+rng.IntN(11), pick[int64](rng, 77, -77, 5, -10, 1<<40)
 	var all strings.Builder
 	fmt.Fprintf(&all, "*%d\r\n:%d\r\n", n, status)
 	for range n - 1 {
-		fmt.Fprintf(&all, ":%d\r\n", pick(rng, 0, 1, -1, 1<<62))
+		fmt.Fprintf(&all, ":%d\r\n", pick[int64](rng, 0, 1, -1, 1<<62))
 	}
 	return raw("a status", []byte(all.String()))
 }
