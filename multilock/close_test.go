@@ -26,6 +26,8 @@ func TestCloseOfOneClientFreesTheRest(t *testing.T) {
 		<-held.Done()
 		require.ErrorIs(t, context.Cause(held), rlock.ErrClosed)
 		free(t, rival, n...)
+		_, err = all[1-closes].Held(held)
+		require.ErrorIs(t, err, rlock.ErrClosed, "why the other was given back")
 		require.ErrorIs(t, unlock(), rlock.ErrClosed)
 		require.ErrorIs(t, unlock(), rlock.ErrNotHeld)
 	}

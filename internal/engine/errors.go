@@ -15,13 +15,13 @@ import (
 // Errors are the errors of the public API. The package that documents them owns them; the engine only
 // returns them.
 type Errors struct {
-	Busy, NotHeld, Unconfirmed, Released, Closed, Unavailable, KeyConflict, Exported, Loss error
+	Busy, NotHeld, Unconfirmed, Released, Closed, Unavailable, KeyConflict, Exported error
 
 	// These are what callers are told in place of Unavailable, which they wrap. They name the store.
 	Silent error // it does not answer, or answers with an error
 	Denied error // it answers, and refuses the client
 
-	// Lost makes the error that a lost hold's context ends with. It matches Loss.
+	// Lost makes the error that a lost hold's context ends with.
 	Lost func(of store.Rules, reason hold.Reason, cause error) error
 	// Reentry makes the error of a call that may not enter a hold, which was taken at a place.
 	Reentry func(of store.Rules, place string) error

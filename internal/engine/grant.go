@@ -199,27 +199,15 @@ func (g *Grant) standing(from *hold.Level) error {
 	return err
 }
 
-// holding is the innermost open level that ctx carries of a lock, with its grant, if it is not lost.
+// holding is the innermost open level that ctx carries of a lock, with its grant, if it is not lost. A level that was
+// taken together with others, and given back because one of those was lost or its client closed, is answered with that.
 func (e *Engine) holding(ctx context.Context, p store.Protocol) (*hold.Level, *Grant, error) {
 	l := e.carried(ctx, p)
 	if l == nil {
-		return nil, nil, e.whyNotHeld(ctx, p)
+		return nil, nil, cmp.Or(hold.GivenBack(ctx, e.grantsOf(p)), e.notHeld(p))
 	}
 	g := grantOf(l.Hold())
 	return l, g, g.standing(l)
-}
-
-// whyNotHeld is why ctx carries no open level of a lock. One that was taken together with others is given back when one
-// of those is lost, or its client is closed: then that is why, though the caller has not unlocked.
-func (e *Engine) whyNotHeld(ctx context.Context, p store.Protocol) error {
-	if l := hold.GivenBack(ctx, e.grantsOf(p)); l != nil {
-		for _, cause := range []error{l.Hold().Err(), context.Cause(ctx)} {
-			if errors.Is(cause, e.cfg.Errors.Loss) || errors.Is(cause, e.cfg.Errors.Closed) {
-				return cause
-			}
-		}
-	}
-	return e.notHeld(p)
 }
 
 // overCause is why a Hold ended.

@@ -38,6 +38,14 @@ func (h *Hold) Err() error {
 	return h.err
 }
 
+// lost is what the Hold ended with, if no unlock ended it.
+func (h *Hold) lost() error {
+	if err := h.Err(); err != h.grant.host.Released {
+		return err
+	}
+	return nil
+}
+
 // Nested reports that the grant has more than one level.
 func (h *Hold) Nested() bool {
 	h.grant.mu.Lock()

@@ -99,18 +99,34 @@ func Levels(ctx context.Context, of func(g *Grant) bool) iter.Seq[*Level] {
 	}
 }
 
-// GivenBack returns the innermost level that ctx carries of those grants, if it is closed and was tied to others; else
-// nil. It was unlocked by the caller, or given back when one of the others was lost.
-func GivenBack(ctx context.Context, of func(g *Grant) bool) *Level {
-	l, _ := ctx.Value(levelKey{}).(*Level)
-	for ; l != nil; l = l.outer {
-		if !of(l.hold.grant) {
-			continue
+// GivenBack is why the innermost level that ctx carries of those grants was closed though its caller did not unlock it:
+// what its Hold ended with, or that of a level that it is tied to. It is nil if there is no such reason.
+func GivenBack(ctx context.Context, of func(g *Grant) bool) error {
+	innermost, _ := ctx.Value(levelKey{}).(*Level)
+	l := innermost
+	for l != nil && !of(l.hold.grant) {
+		l = l.outer
+	}
+	if l == nil || l.tied() == nil || l.IsOpen() {
+		return nil
+	}
+	if err := l.hold.lost(); err != nil {
+		return err
+	}
+	for other := innermost; other != nil; other = other.outer {
+		if other.tied() == l.tied() {
+			if err := other.hold.lost(); err != nil {
+				return err
+			}
 		}
-		if a := l.apart.Load(); a == nil || a.tied.Load() == nil || l.IsOpen() {
-			return nil
-		}
-		return l
+	}
+	return nil
+}
+
+// tied is what the level is tied to others by; nil: it is not.
+func (l *Level) tied() *Tied {
+	if a := l.apart.Load(); a != nil {
+		return a.tied.Load()
 	}
 	return nil
 }
@@ -155,11 +171,7 @@ func (l *Level) openLocked(ctx context.Context) {
 func (l *Level) End(cause error) {
 	l.cancel(cause)
 	host := l.hold.grant.host
-	a := l.apart.Load()
-	if a == nil {
-		return
-	}
-	if tied := a.tied.Load(); tied != nil && cause != host.Released {
+	if tied := l.tied(); tied != nil && cause != host.Released {
 		host.Detach(tied.Run)
 	}
 }

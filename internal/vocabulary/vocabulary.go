@@ -16,7 +16,7 @@ import (
 func Errors(of string) engine.Errors {
 	return engine.Errors{
 		Busy: lock.ErrBusy, NotHeld: lock.ErrNotHeld, Unconfirmed: lock.ErrUnconfirmed, Released: lock.ErrReleased,
-		Closed: lock.ErrClosed, Loss: lock.ErrLost,
+		Closed:      lock.ErrClosed,
 		Unavailable: lock.ErrUnavailable, KeyConflict: lock.ErrKeyConflict, Exported: lock.ErrExported,
 		Silent: unavailable("holdfast: " + of + " is unavailable"),
 		Denied: unavailable("holdfast: " + of + " denies access"),
