@@ -41,9 +41,10 @@ type call struct {
 	err      error
 	settled  func() // tells the caller that left that the exchange is over; nil: nobody left
 
-	timer *time.Timer // of the caller that waits; stopped when none does
+	timer *time.Timer // ends the caller's wait; stopped while nobody waits
 }
 
+// newCall makes a call that was never used.
 func newCall() *call {
 	c := &call{answered: make(chan struct{}, 1), timer: time.NewTimer(time.Hour)}
 	c.timer.Stop()
@@ -103,6 +104,7 @@ func (c *call) end(err error) {
 
 // leave is for the caller whose context has ended. It returns the answer if that came first.
 func (c *call) leave(limit time.Time) error {
+	c.timer.Stop()
 	if c.state.CompareAndSwap(queued, left) {
 		return store.ErrUnsent
 	}

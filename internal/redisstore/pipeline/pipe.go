@@ -49,7 +49,9 @@ type Pipe struct {
 
 // New returns a Pipe.
 func New(cfg Config) *Pipe {
-	return &Pipe{cfg: cfg, ending: make(chan struct{}), nodes: make(map[string]*node)}
+	p := &Pipe{cfg: cfg, ending: make(chan struct{}), nodes: make(map[string]*node)}
+	p.spare.New = func() any { return newCall() }
+	return p
 }
 
 // Process sends a command whose argument number 3 is the key, as in EVALSHA, and waits for the reply until the
@@ -74,10 +76,7 @@ func (p *Pipe) call(ctx context.Context, cmd redis.Cmder) *call {
 	if !ok {
 		limit = time.Now().Add(p.cfg.Limit)
 	}
-	c, ok := p.spare.Get().(*call)
-	if !ok {
-		c = newCall()
-	}
+	c := p.spare.Get().(*call)
 	c.ctx, c.cmd, c.size, c.limit = ctx, cmd, size(cmd), limit
 	return c
 }
@@ -85,6 +84,7 @@ func (p *Pipe) call(ctx context.Context, cmd redis.Cmder) *call {
 // free is for the caller that has received the answer. The worker sends that last of all and knows the call no more,
 // so it can be another's. A call that was left is never freed.
 func (p *Pipe) free(c *call) (answer error) {
+	c.timer.Stop()
 	answer = c.err
 	c.ctx, c.cmd, c.err = nil, nil, nil
 	c.state.Store(queued)
@@ -106,13 +106,10 @@ func (p *Pipe) await(c *call) error {
 	for {
 		select {
 		case <-c.answered:
-			c.timer.Stop()
 			return p.free(c)
 		case <-c.ctx.Done():
-			c.timer.Stop()
 			return c.leave(limit)
 		case <-ending:
-			c.timer.Stop()
 			return c.leave(limit)
 		case <-c.timer.C:
 			moved, ok := c.ctx.Deadline()
