@@ -14,6 +14,26 @@ import (
 	"github.com/holdfast-go/holdfast/pglock"
 )
 
+// locking returns the context of a Lock call that is under way, when it has the lock.
+func locking(t *testing.T, l *lock.Lock) <-chan context.Context {
+	held := make(chan context.Context, 1)
+	go func() {
+		if ctx, _, err := l.Lock(within(t)); err == nil {
+			held <- ctx
+		}
+	}()
+	return held
+}
+
+// notBeyondItsLease fails if the only hold of a database counts as valid for longer than its lease is there.
+func notBeyondItsLease(t *testing.T, database string, hold lock.Hold) {
+	t.Helper()
+	until, err := time.Parse(time.RFC3339Nano, pgtest.Run(t, database,
+		`SELECT to_char(until AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') FROM holdfast_lock`))
+	require.NoError(t, err)
+	require.False(t, hold.ValidUntil.After(until), "valid until %v, and the lease ends at %v", hold.ValidUntil, until)
+}
+
 // A lease counts from the first request that may have begun it, also if the connection broke before the answer and
 // no connection could be made for a while.
 func TestALeaseCountsFromARequestWhoseConnectionBroke(t *testing.T) {
@@ -30,13 +50,7 @@ func TestALeaseCountsFromARequestWhoseConnectionBroke(t *testing.T) {
 	require.NoError(t, unlock())
 
 	path.Hold(tcpproxy.Replies, true)
-	held := make(chan context.Context, 1)
-	go func() {
-		ctx, _, err := c.Lock("order", lock.FixedLease(lease)).Lock(within(t))
-		if err == nil {
-			held <- ctx
-		}
-	}()
+	held := locking(t, c.Lock("order", lock.FixedLease(lease)))
 	pgtest.Eventually(t, func() bool {
 		return pgtest.Run(t, database, "SELECT count(*) FROM holdfast_lock WHERE until > clock_timestamp()") == "1"
 	}, "the request is carried out")
@@ -47,10 +61,7 @@ func TestALeaseCountsFromARequestWhoseConnectionBroke(t *testing.T) {
 	path.Target(server)
 	hold, err := c.Lock("order").Held(await(t, held, "Lock returns"))
 	require.NoError(t, err)
-	until, err := time.Parse(time.RFC3339Nano, pgtest.Run(t, database,
-		`SELECT to_char(until AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') FROM holdfast_lock`))
-	require.NoError(t, err)
-	require.False(t, hold.ValidUntil.After(until), "valid until %v, and the lease ends at %v", hold.ValidUntil, until)
+	notBeyondItsLease(t, database, hold)
 }
 
 // The commit of an acquisition takes long, as it does where it waits for a standby that stands still, and its caller
@@ -75,13 +86,7 @@ func TestALeaseCountsFromARequestWhoseCommitTookLong(t *testing.T) {
 	require.NoError(t, err)
 
 	began := time.Now()
-	held := make(chan context.Context, 1)
-	go func() {
-		ctx, _, err := c.Lock("order", lock.FixedLease(lease)).Lock(within(t))
-		if err == nil {
-			held <- ctx
-		}
-	}()
+	held := locking(t, c.Lock("order", lock.FixedLease(lease)))
 	pgtest.Eventually(t, func() bool {
 		return pgtest.Run(t, database, `SELECT count(*) FROM pg_stat_activity
 			WHERE pid <> pg_backend_pid() AND wait_event = 'PgSleep'`) == "1"
@@ -92,8 +97,5 @@ func TestALeaseCountsFromARequestWhoseCommitTookLong(t *testing.T) {
 	hold, err := c.Lock("order").Held(await(t, held, "Lock returns"))
 	require.NoError(t, err)
 	require.Greater(t, time.Since(began), 5*time.Second)
-	until, err := time.Parse(time.RFC3339Nano, pgtest.Run(t, database,
-		`SELECT to_char(until AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') FROM holdfast_lock`))
-	require.NoError(t, err)
-	require.False(t, hold.ValidUntil.After(until), "valid until %v, and the lease ends at %v", hold.ValidUntil, until)
+	notBeyondItsLease(t, database, hold)
 }
