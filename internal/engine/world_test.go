@@ -529,7 +529,8 @@ func (s *world) lands(i int, err error) error {
 	if err != nil {
 		s.silence(&f)
 	}
-	s.engine.cleanUp(f.waiter, f.before, &f.sent, err)
+	f.sent.err = err
+	s.engine.cleanUp(f.waiter, f.before, &f.sent)
 	return nil
 }
 
