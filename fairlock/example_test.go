@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// The first to ask is the first to be served. Inspect tells who waits, in all processes.
+// Callers are served in the order in which they asked. Inspect shows the waiters of all processes.
 func Example() {
 	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv("REDIS_ADDR")}) // "" is localhost:6379
 	defer rdb.Close()

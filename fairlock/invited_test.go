@@ -91,7 +91,7 @@ func (l *inviteLab) publish(message string) {
 	require.NoError(l, l.rdb.Publish(context.Background(), l.channel, message).Err())
 }
 
-// A message proves nothing: one that is forged makes a waiter ask, and the holder stays alone.
+// A forged message makes a waiter ask, and nothing more: the holder stays alone.
 // The second text is that by which a release once granted the lock (defect F8).
 func TestAForgedMessageGrantsNothing(t *testing.T) {
 	t.Parallel()

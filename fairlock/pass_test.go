@@ -104,8 +104,8 @@ func TestLossInTheMiddleOfARun(t *testing.T) {
 	l.clean()
 }
 
-// The hold is broken during a run, and Redis gives the lock to the places of those who had their turns: the one that
-// ends the run gives it on, and the next is told at once (defect F9).
+// The hold is broken during a run, and Redis gives the lock to the places of those who had their turns: the last
+// turn of the run gives it on, and the next waiter is told at once (defect F9).
 func TestABreakDuringARunLeavesNothingToThoseWhoHadTheirTurns(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

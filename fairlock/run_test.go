@@ -211,7 +211,7 @@ func TestAnotherStandsBetween(t *testing.T) {
 	l.clean()
 }
 
-// Break takes the hold from the one that has the turn, and the next one in the queue gets in.
+// Break ends the present turn, and the next waiter in the queue gets in.
 func TestBreakInTheMiddleOfARun(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -245,8 +245,7 @@ func TestInspectInTheMiddleOfARun(t *testing.T) {
 	l.clean()
 }
 
-// The same for a turn that is not the first one that was passed on: what looks after the turns of a run goes on with
-// it.
+// The same for a later turn of the run: what looks after the turns goes on with it.
 func TestInspectInALaterTurnOfARun(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

@@ -186,7 +186,7 @@ func TestMisuseEndsTheTest(t *testing.T) {
 	}
 }
 
-// A program that imports the kit for its tests links no more than one that imports the locks.
+// The kit links no module beyond those that the locks link.
 func TestTheKitBringsNoModuleOfItsOwn(t *testing.T) {
 	t.Parallel()
 	modules := func(path string) []string {

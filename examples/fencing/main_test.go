@@ -12,8 +12,8 @@ import (
 // The whole program, which checks itself.
 func TestFencing(t *testing.T) { require.NoError(t, run(t.Context())) }
 
-// The storage accepts equal and greater tokens, no matter who holds the lock, and refuses older ones, for a read that
-// precedes a write as well as for the write.
+// The storage compares tokens alone, and knows no lock: it accepts equal and greater ones and refuses older ones, with
+// a write as well as with a read that precedes one.
 func TestTheStoreRefusesOlderTokens(t *testing.T) {
 	ctx := t.Context()
 	s, err := openStore(ctx, filepath.Join(t.TempDir(), "test.db"))

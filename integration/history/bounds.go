@@ -58,8 +58,8 @@ func (b Bounds) LongestTelling(holds []Hold) (longest time.Duration, lost int) {
 	return longest, lost
 }
 
-// excuses reports whether two holds may overlap: one was lost before the other began. It is the one that was granted
-// first; by its token it may also be the other one, whose grant was longer on its way.
+// excuses reports whether two holds may overlap: one was lost before the other began. The lost hold is that whose Lock
+// returned first, or that with the older token, if its grant was longer on its way.
 func (b Bounds) excuses(earlier, later Hold) bool {
 	if later.grantStart < earlier.grantStart { // a turn of a grant that was lost before the other was made
 		earlier, later = later, earlier

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// permits are of a kind of which several ask at a time: they exclude nothing, and the one that was refused goes first.
+// permits are of a kind of which several waiters ask at a time: they exclude nothing, and a refused waiter goes first.
 type permit struct{}
 
 func (permit) Mode() string         { return "p" }

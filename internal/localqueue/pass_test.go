@@ -30,7 +30,7 @@ func TestPass(t *testing.T) {
 		},
 		"it leaves after": func(f *floor) {
 			f.pass("w1", "w2")
-			require.Equal(f.t, Remains{Hold: true}, f.leave("w2"), "the one that leaves passes it on")
+			require.Equal(f.t, Remains{Hold: true}, f.leave("w2"), "a waiter that leaves passes it on")
 			f.pass("w2", "w3")
 			f.drop("w3", 0)
 		},

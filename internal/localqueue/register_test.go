@@ -67,7 +67,7 @@ func TestAWaiterIsRegisteredBeforeItAsks(t *testing.T) {
 func TestThereIsOneRegistrar(t *testing.T) {
 	f := newFloor(t)
 	f.enrol("w1", "w2")
-	require.False(t, f.queue.BeginRegistrar(f.waiters["w1"]), "the one that asks is registered by that")
+	require.False(t, f.queue.BeginRegistrar(f.waiters["w1"]), "its question registers it")
 	require.True(t, f.queue.BeginRegistrar(f.waiters["w2"]))
 	f.enrol("w3")
 	require.False(t, f.queue.BeginRegistrar(f.waiters["w3"]))

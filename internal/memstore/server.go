@@ -30,7 +30,7 @@ type Server struct {
 	channels map[string][]listener
 	keepers  map[string]*Store // by their ids: clients that hear who wants what they may not need
 	late     timers            // what is under way to the server, from any client
-	commit   time.Duration     // for how long the request that is carried out will not be seen, if it takes something
+	commit   time.Duration     // for how long nobody will see what the present request takes; 0 as soon as it has
 }
 
 // NewServer returns a database behind a network; a nil one is without faults and takes no time.

@@ -12,7 +12,8 @@ import (
 // A Protocol is one primitive at one name in Redis: the requests of [store.Protocol] as scripts. A protocol leaves
 // out what it does not support; see [Stepper] and the others.
 //
-// A method that takes a conn sends one script and returns its answer. It repeats nothing.
+// A method that takes a conn sends one script and returns its answer. It repeats nothing, and keeps no ask: the next
+// sending has the same one with another window.
 type Protocol interface {
 	store.Rules
 

@@ -55,8 +55,8 @@ func (s *Store) confirmed(ctx context.Context, client redis.UniversalClient, key
 }
 
 // onNode sends the script and WAIT or WAITAOF. If that confirms too little, or its answer is lost, the script has
-// been carried out all the same. So the error is a ShortfallError and comes with the script's reply: the caller
-// has something to take back.
+// been carried out all the same. So the error is a ShortfallError, and the script has kept its reply: the caller has
+// something to take back.
 //
 // Both can also count a replica that confirmed the write and is not promoted. It makes the loss of a hold in a
 // failover less likely, and does not exclude it.
