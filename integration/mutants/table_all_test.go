@@ -55,7 +55,7 @@ func init() {
 			name: "the loss of one of several locks leaves the others held",
 			file: "internal/hold/level.go",
 			old:  `if tied := l.tied(); tied != nil && cause`,
-			new:  `if tied := a.tied.Load(); tied != nil && l.hold == nil && cause`,
+			new:  `if tied := l.tied(); tied != nil && l.hold == nil && cause`,
 			in:   "multilock", by: "^TestLossOfOneMemberEndsAll$",
 		}, {
 			name: "a wait for several locks forgets that one was busy when it moves to another",
