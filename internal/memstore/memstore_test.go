@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -114,4 +115,30 @@ func open(
 	client := (*rlock.Client)(made)
 	t.Cleanup(func() { _ = client.Close() })
 	return client, st
+}
+
+// The lock of a process that has died is free when its lease is over, though the server's clock was set back while it
+// had it, and renewed it since: it was seen at once, whatever that clock says.
+func TestALeaseEndsThoughTheClockWasSetBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const lease = 3 * time.Second
+		network := new(silenced)
+		server := memstore.NewServer(network)
+		defer server.Close()
+		holder, _ := open(t, server, 0, true, lease)
+		waiter, _ := open(t, server, 1, true, lease)
+		_, _, err := rlock.New(holder, "a").Lock(t.Context())
+		require.NoError(t, err)
+		server.SetBack(time.Hour)
+		time.Sleep(2 * lease)
+		network.dead.Store(true)
+		limited, cancel := context.WithTimeout(t.Context(), 2*lease)
+		defer cancel()
+		_, unlock, err := rlock.New(waiter, "a").Lock(limited)
+		require.NoError(t, err)
+		require.NoError(t, unlock())
+		require.NoError(t, waiter.Close())
+		require.NoError(t, holder.Close())
+	})
 }

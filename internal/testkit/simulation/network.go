@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -68,8 +69,15 @@ func (n *network) setClocks(server *memstore.Server) {
 	}
 }
 
+// tooMany requests of one client are those of a caller that asks again and again without waiting. The time of a
+// simulation stands still meanwhile, so such a schedule would never end.
+const tooMany = 1_000_000
+
 // Fate implements [memstore.Network].
 func (n *network) Fate(r memstore.Request) memstore.Fate {
+	if r.Nth > tooMany {
+		panic(fmt.Sprintf("client %d asks without end, now for %s of %s; %s", r.Client, r.Kind, r.Key, again(n.seed)))
+	}
 	random := rand.New(rand.NewPCG(n.seed, uint64(r.Client)<<48|r.Nth))
 	if r.Client >= len(n.stops) {
 		return memstore.Fate{} // the keeper's
