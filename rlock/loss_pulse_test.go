@@ -2,6 +2,7 @@ package rlock_test
 
 import (
 	"fmt"
+	"runtime/metrics"
 	"sync"
 	"testing"
 	"time"
@@ -85,5 +86,23 @@ func (p *lossPulse) inTime(h *lossHold) error {
 	if late < 0 || late < min(2*p.stood(h.until, h.ended), lossForgive) {
 		return nil
 	}
-	return fmt.Errorf("%s: the context ended %v after the lease", h.name, late)
+	return fmt.Errorf("%s: the context ended %v after the lease; %s", h.name, late, lossReady())
+}
+
+// lossReady says for how long goroutines of this process that could run had to wait until they ran. A thread that the
+// system does not run keeps the goroutines that are queued for it; the pulse, which runs on another one, may not notice.
+func lossReady() string {
+	const name = "/sched/latencies:seconds"
+	sample := []metrics.Sample{{Name: name}}
+	metrics.Read(sample)
+	if sample[0].Value.Kind() != metrics.KindFloat64Histogram {
+		return "this Go has no metric " + name
+	}
+	h, most := sample[0].Value.Float64Histogram(), 0.0
+	for i, n := range h.Counts {
+		if n > 0 {
+			most = h.Buckets[i]
+		}
+	}
+	return fmt.Sprintf("a goroutine that was ready waited for %.3f s or more", most)
 }

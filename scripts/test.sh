@@ -34,26 +34,39 @@ tests() {
 		--packages "$("$scratch/suite" packages "$part")" -- -shuffle=on -vet=off -ldflags=-w "$@" || failed=1
 }
 
-case $half in
-# Most tests wait: for a lease, a message, a failover. So more packages run at a time than there are processors, and the
-# modules beside the locks meanwhile. What those say is printed last.
-fast)
-	computing='^TestLongSearch'
+# aside PART FLAGS... runs a part beside another one, with less right to the processors, until joined.
+aside() {
 	(
 		renice -n 15 "$(exec sh -c 'echo $PPID')" >/dev/null 2>&1 || true
-		tests search -p 1 -run "$computing" -timeout 5m
-		tests beside -p 1 -timeout 5m
+		tests "$@"
 		exit $failed
-	) >"$scratch/beside.log" 2>&1 &
-	beside=$!
+	) >"$scratch/aside.log" 2>&1 &
+	aside=$!
+}
+
+# joined waits for what runs aside, and prints what that said.
+joined() {
+	wait $aside || failed=1
+	cat "$scratch/aside.log"
+}
+
+# Long searches compute for minutes, so they run while the tests of make test-all wait.
+computing='^TestLongSearch'
+
+case $half in
+# Most tests wait: for a lease, a message, a failover. So more packages run at a time than there are processors, and the
+# modules beside the locks meanwhile.
+fast)
+	aside beside -p 1 -timeout 5m
 	tests fast $race -p 3 -parallel 4 -timeout 15m -skip "$computing"
-	wait $beside || failed=1
-	cat "$scratch/beside.log"
+	joined
 	;;
 slow)
 	# One package at a time is load enough for tests that count round trips.
 	tests bench -p 1 -timeout 5m
+	aside search -p 1 -run "$computing" -timeout 10m
 	tests slow $race -p 2 -timeout 25m
+	joined
 	# If a server was chosen, use that one.
 	if [ -z "${HOLDFAST_REDIS_SERVER:-}" ]; then
 		HOLDFAST_EVENTS=$events scripts/test-servers.sh || failed=1

@@ -5,7 +5,7 @@
 //	                          the tests in the events of go test -json, as "N passed, N failed"; it fails if a test
 //	                          failed, or if more than N failed at first and passed when they were run again
 //
-// `make test` runs the parts fast, beside and search, `make test-all` the parts slow, bench and servers. Every
+// `make test` runs the parts fast and beside, `make test-all` the parts bench, slow, search and servers. Every
 // package is in one part, but for those of search and of servers, which are in fast as well.
 package main
 
