@@ -137,7 +137,7 @@ func (l *Latch) Delete(ctx context.Context) error {
 	return err
 }
 
-// once has a change carried out that counts once.
+// change has the store carry out a change, which counts once.
 func (l *Latch) change(ctx context.Context, what store.Change) (store.ChangeReply, error) {
 	return l.core.Engine.Change(ctx, l.core.Store.Bind(&l.gate), what)
 }

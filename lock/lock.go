@@ -69,7 +69,7 @@ func (l *Lock) Lock(ctx context.Context) (held context.Context, unlock func() er
 	if err != nil {
 		return ctx, notHeld, err
 	}
-	level, err := parts.Engine.Lock(ctx, handle.Placed(parts.Request))
+	level, err := parts.Engine.Lock(ctx, handle.Placed(&parts.Request))
 	return hand(ctx, level, err)
 }
 
@@ -82,7 +82,7 @@ func (l *Lock) TryLock(ctx context.Context) (held context.Context, unlock func()
 	if err != nil {
 		return ctx, notHeld, err
 	}
-	level, err := parts.Engine.TryLock(ctx, handle.Placed(parts.Request))
+	level, err := parts.Engine.TryLock(ctx, handle.Placed(&parts.Request))
 	return hand(ctx, level, err)
 }
 

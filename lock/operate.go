@@ -149,6 +149,6 @@ func (l *Lock) Import(
 			Name: "token", Problem: fmt.Sprintf("must be a token of this lock, not of %q", p.Key),
 		}
 	}
-	level, err := parts.Engine.Import(ctx, handle.Placed(parts.Request), p)
+	level, err := parts.Engine.Import(ctx, handle.Placed(&parts.Request), p)
 	return hand(ctx, level, err)
 }

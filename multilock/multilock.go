@@ -33,7 +33,7 @@ var _ lock.Locker = (*Lock)(nil)
 // group is a set of members that one script can take, or a single member.
 type group struct {
 	engine *engine.Engine
-	reqs   []engine.Request
+	reqs   []*engine.Request
 }
 
 // New returns a handle on all of locks. It is cheap and sends nothing. The members may be of any kind and of any
@@ -102,7 +102,7 @@ func (l *Lock) sort(o handle.Options) error {
 		req.Member = true
 		l.places = l.places || req.Reentry == engine.Refused
 		if !req.Proto.Traits().InSets {
-			l.groups = append(l.groups, group{e, []engine.Request{req}})
+			l.groups = append(l.groups, group{e, []*engine.Request{&req}})
 			continue
 		}
 		p := place{engine: e, slot: e.Slot(req.Proto.Key())}
@@ -112,7 +112,7 @@ func (l *Lock) sort(o handle.Options) error {
 			at[p] = i
 			l.groups = append(l.groups, group{engine: e})
 		}
-		l.groups[i].reqs = append(l.groups[i].reqs, req)
+		l.groups[i].reqs = append(l.groups[i].reqs, &req)
 	}
 	for _, g := range l.groups {
 		sort.Slice(g.reqs, func(i, j int) bool { return g.reqs[i].Proto.Key() < g.reqs[j].Proto.Key() })

@@ -233,7 +233,8 @@ func (h *heldSet) takeOne(g group, once, answered bool, wait time.Duration) erro
 	var err error
 	if answered {
 		g.reqs = slices.Clone(g.reqs)
-		g.reqs[0].Busy = true
+		busy := *g.reqs[0]
+		busy.Busy, g.reqs[0] = true, &busy
 	}
 	switch {
 	case len(g.reqs) > 1 && once:
@@ -242,12 +243,12 @@ func (h *heldSet) takeOne(g group, once, answered bool, wait time.Duration) erro
 		levels, err = g.engine.LockAll(h.ctx, g.reqs, wait)
 	default:
 		var level *hold.Level
-		req := g.reqs[0]
-		req.MaxWait = wait
+		one := *g.reqs[0]
+		one.MaxWait = wait
 		if once {
-			level, err = g.engine.TryLock(h.ctx, req)
+			level, err = g.engine.TryLock(h.ctx, &one)
 		} else {
-			level, err = g.engine.Lock(h.ctx, req)
+			level, err = g.engine.Lock(h.ctx, &one)
 		}
 		levels = []*hold.Level{level}
 	}
@@ -291,7 +292,7 @@ func apart(groups []group) (smaller []group) {
 func singles(groups []group) (single []group) {
 	for _, g := range groups {
 		for _, req := range g.reqs {
-			single = append(single, group{g.engine, []engine.Request{req}})
+			single = append(single, group{g.engine, []*engine.Request{req}})
 		}
 	}
 	return single

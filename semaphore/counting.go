@@ -150,7 +150,7 @@ func (s *Counting) counts(n int64) *counts {
 	}}
 }
 
-// once has a change carried out that counts once.
+// change has the store carry out a change, which counts once.
 func (s *Counting) change(ctx context.Context, what store.Change) (store.ChangeReply, error) {
 	return s.core.Engine.Change(ctx, s.core.Store.Bind(s.counts(0)), what)
 }

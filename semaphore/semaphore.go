@@ -111,7 +111,7 @@ func (s *Semaphore) permits(n int64) *permits {
 	}}
 }
 
-// once has a change carried out that counts once.
+// change has the store carry out a change, which counts once.
 func (s *Semaphore) change(ctx context.Context, what store.Change) (store.ChangeReply, error) {
 	return s.core.Engine.Change(ctx, s.core.Store.Bind(s.permits(0)), what)
 }

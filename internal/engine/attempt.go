@@ -68,7 +68,7 @@ func (w *waiter) settle(sent *asked) (*hold.Hold, time.Duration, error) {
 
 // span is how long after its sending what a request took is over. It is carried out within its limit, by an estimate of
 // the server's clock that is off by less than that.
-func (e *Engine) span(req Request) time.Duration { return req.Lease + 2*e.sender.Limit(req.Lease) }
+func (e *Engine) span(req *Request) time.Duration { return req.Lease + 2*e.sender.Limit(req.Lease) }
 
 // unanswered notes what an attempt without an answer leaves unknown.
 //
@@ -197,11 +197,11 @@ func (w *waiter) renounce() {
 }
 
 // all are the requests that the waiter stands for.
-func (w *waiter) all() []Request {
+func (w *waiter) all() []*Request {
 	if w.lockSet != nil {
 		return w.lockSet.reqs
 	}
-	return []Request{w.req}
+	return []*Request{w.req}
 }
 
 // isShortfall reports that too few replicas confirmed what was done: it was done on the primary.
@@ -266,7 +266,7 @@ func (e *Engine) cleanUp(w *waiter, before request.Attempts, sent *asked) {
 
 // disown has the store release what may stand there for an id of which nobody here knows that it holds, until no
 // request for it can come late. A request for it has had no answer for a time.
-func (e *Engine) disown(req Request, id string, late store.Late, silent time.Duration) {
+func (e *Engine) disown(req *Request, id string, late store.Late, silent time.Duration) {
 	if !req.Looks { // which only looks
 		e.sender.Disown(request.Disowned{
 			Proto: req.Proto, ID: id, Lease: req.Lease, Late: late, Silent: silent,

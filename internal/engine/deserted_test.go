@@ -28,8 +28,8 @@ func (f *floor) turn(key string, ends runEnd) {
 	g.key.released(g, h.Start(), ends)
 }
 
-func keyed(key string) Request {
-	return Request{Proto: side{mode: "w", key: key}, Lease: floorLease, Renewed: true}
+func keyed(key string) *Request {
+	return &Request{Proto: side{mode: "w", key: key}, Lease: floorLease, Renewed: true}
 }
 
 // out is until when a caller that comes to a key now leaves it to others, if it does not listen.

@@ -197,7 +197,7 @@ func (e *Engine) node(key string) string {
 func (e *Engine) newID() string { return e.id("") }
 
 // idFor makes such an id for a request: a marked one, if its client is to hear that others wait.
-func (e *Engine) idFor(req Request) string {
+func (e *Engine) idFor(req *Request) string {
 	if req.Keep > 0 || req.Yields {
 		return e.id(store.KeptMark)
 	}

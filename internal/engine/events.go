@@ -176,7 +176,7 @@ type tenure struct {
 
 // observe begins a call for a request. A member of a set tells nothing, since the set is told of as a whole. It is nil,
 // without an allocation, if the observer has neither Begin nor End, Held nor Ended.
-func (e *Engine) observe(ctx context.Context, req Request, try bool) *Observed {
+func (e *Engine) observe(ctx context.Context, req *Request, try bool) *Observed {
 	if req.Member || !e.events.ofCalls {
 		return nil
 	}

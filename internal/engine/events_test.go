@@ -13,16 +13,16 @@ import (
 // A call that nobody is told of allocates nothing for that.
 func TestNobodyIsToldForNothing(t *testing.T) {
 	n := newEvents(Events{}, nil, watchdog.NewClock())
-	e, req := &Engine{events: n}, Request{Proto: standing{}}
+	e, c := &Engine{events: n}, call{Request: &Request{Proto: standing{}}}
 	ctx := context.Background()
 	require.Zero(t, testing.AllocsPerRun(100, func() {
-		req.observed = e.observe(ctx, req, false)
-		held, owner := req.observed.Holds(ctx, "", 0, 0)
-		req.observed.End(held.Err())
+		c.observed = e.observe(ctx, c.Request, false)
+		held, owner := c.observed.Holds(ctx, "", 0, 0)
+		c.observed.End(held.Err())
 		Ended(owner, nil)
 	}))
 	require.Nil(t, e.Observe(ctx, func() Call { panic("nobody asks") }))
-	require.Nil(t, req.observed)
+	require.Nil(t, c.observed)
 	require.Nil(t, n.onCommand(), "and a store does not even look at its commands")
 }
 
@@ -30,5 +30,5 @@ func TestNobodyIsToldForNothing(t *testing.T) {
 func TestAMemberIsNotTold(t *testing.T) {
 	told := Events{End: func(context.Context, Call, time.Duration, error) {}}
 	e := &Engine{events: newEvents(told, nil, watchdog.NewClock())}
-	require.Nil(t, e.observe(context.Background(), Request{Proto: standing{}, Member: true}, false))
+	require.Nil(t, e.observe(context.Background(), &Request{Proto: standing{}, Member: true}, false))
 }

@@ -77,7 +77,7 @@ func portionOf(p store.Protocol) *localqueue.Portion {
 // The caller lists it in the same step: the watchdog knows it from now on, and may find at once that it is over. What
 // ends it then finds it listed, and takes it off.
 func (e *Engine) newGrantLocked(
-	k *Key, req Request, id string, fence int64, start time.Duration, doubt store.Late,
+	k *Key, req *Request, id string, fence int64, start time.Duration, doubt store.Late,
 ) (*Grant, *hold.Hold) {
 	g := &Grant{
 		key: k, proto: req.Proto, id: id, since: start, fence: fence,
@@ -95,26 +95,26 @@ func (e *Engine) newGrantLocked(
 //
 // Between the grant and attach nobody could unlock the Hold: its caller has not returned yet. If the caller never comes
 // (its context ended while the grant was passed to it), the one who finds that out discards the Hold.
-func attach(ctx context.Context, h *hold.Hold, req Request) (*hold.Level, bool) {
+func attach(ctx context.Context, h *hold.Hold, c call) (*hold.Level, bool) {
 	g := grantOf(h)
 	g.expireIfOver()
-	if req.observed != nil && !h.Live() {
+	if c.observed != nil && !h.Live() {
 		return nil, false
 	}
-	if req.Grace > 0 && g.Lease.ValidUntil()-g.engine().clock.Now() <= req.Grace { // its context would end at once
+	if c.Grace > 0 && g.Lease.ValidUntil()-g.engine().clock.Now() <= c.Grace { // its context would end at once
 		g.discard(h)
 		return nil, false
 	}
-	return begin(ctx, h, req)
+	return begin(ctx, h, c)
 }
 
 // begin is attach for a Hold whose grant was found valid a moment ago.
-func begin(ctx context.Context, h *hold.Hold, req Request) (*hold.Level, bool) {
+func begin(ctx context.Context, h *hold.Hold, c call) (*hold.Level, bool) {
 	g := grantOf(h)
-	ctx, owner := req.observed.Holds(ctx, g.id, h.Fence, h.Start())
-	l, ok := h.Attach(ctx, req.want(), owner)
+	ctx, owner := c.observed.Holds(ctx, g.id, h.Fence, h.Start())
+	l, ok := h.Attach(ctx, c.want(), owner)
 	if ok {
-		g.retainFor(req.MinHold)
+		g.retainFor(c.MinHold)
 	} else {
 		Ended(owner, overCause(h)) // it was lost while the observer was told of it
 	}
@@ -163,7 +163,7 @@ func (e *Engine) isSide(g *Grant, p store.Protocol) bool {
 
 // reenter adds one level to a Hold that ctx carries. The grant keeps its lease, whatever the request says of one, and
 // nothing is sent (see package hold).
-func (g *Grant) reenter(ctx context.Context, from *hold.Level, req Request) (*hold.Level, error) {
+func (g *Grant) reenter(ctx context.Context, from *hold.Level, req *Request) (*hold.Level, error) {
 	if err := g.enterable(from, req); err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func (g *Grant) reenter(ctx context.Context, from *hold.Level, req Request) (*ho
 
 // enterable reports why a request cannot enter a level that ctx carries. A loss counts first, since the caller is to
 // learn of it.
-func (g *Grant) enterable(from *hold.Level, req Request) error {
+func (g *Grant) enterable(from *hold.Level, req *Request) error {
 	if err := g.standing(from); err != nil {
 		return err
 	}

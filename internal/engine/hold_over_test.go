@@ -42,7 +42,7 @@ func TestALostHoldThatIsUnlockedIsInNobodysWay(t *testing.T) {
 	g, h := f.engine.newGrantLocked(k, floorRequest("w1"), f.engine.newID(), 1, f.engine.clock.Now(), 0)
 	k.listLocked(g)
 	k.unlock()
-	outer, ok := attach(t.Context(), h, floorRequest("w1"))
+	outer, ok := attach(t.Context(), h, call{Request: floorRequest("w1")})
 	require.True(t, ok)
 	inner := outer.Hold().Nest(t.Context(), outer, 0, false)
 	require.NotNil(t, inner)

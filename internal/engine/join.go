@@ -10,26 +10,26 @@ import (
 )
 
 // joins reports whether a request may be granted by a hold that lives here, or be asked for others, too.
-func joins(req Request, under outer) bool {
+func joins(req *Request, under outer) bool {
 	return req.Proto.Traits().Shares && req.Renewed && under.id == ""
 }
 
 // join lets a request come in by a grant of this process; nil if it has to ask.
-func (e *Engine) join(ctx context.Context, req Request, under outer) *hold.Level {
-	if !joins(req, under) {
+func (e *Engine) join(ctx context.Context, c call, under outer) *hold.Level {
+	if !joins(c.Request, under) {
 		return nil
 	}
-	l := e.table.join(req)
-	if l == nil || !grantOf(l.Hold()).open(ctx, l, req) {
+	l := e.table.join(c.Request)
+	if l == nil || !grantOf(l.Hold()).open(ctx, l, c) {
 		return nil
 	}
 	return l
 }
 
 // open gives a level that joined its context. If it reports false, the level is out again.
-func (g *Grant) open(ctx context.Context, l *hold.Level, req Request) bool {
+func (g *Grant) open(ctx context.Context, l *hold.Level, c call) bool {
 	h := l.Hold()
-	ctx, owner := req.observed.Holds(ctx, g.id, h.Fence, h.Start())
+	ctx, owner := c.observed.Holds(ctx, g.id, h.Fence, h.Start())
 	if l.Open(ctx, owner) {
 		return true
 	}
@@ -51,7 +51,7 @@ func (g *Grant) withdraw(l *hold.Level) {
 }
 
 // join adds a Hold to the newest grant that may be joined, if nobody waits who would be overtaken.
-func (t *table) join(req Request) *hold.Level {
+func (t *table) join(req *Request) *hold.Level {
 	k := t.peek(req.Proto.Key())
 	if k == nil {
 		return nil

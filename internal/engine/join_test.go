@@ -52,20 +52,20 @@ func TestAGrantThatIsNotRenewedIsNotJoined(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := &joinStore{}
 		e := New(Config{Store: st, ClientID: "client", Lease: time.Minute, Logger: slog.New(slog.DiscardHandler)})
-		req := Request{Proto: joinRules{}, Lease: time.Minute, Renewed: true}
+		req := &Request{Proto: joinRules{}, Lease: time.Minute, Renewed: true}
 		w := e.newWaiter(req, e.clock.Now(), outer{})
 		k := e.table.lock(req.Proto.Key())
 		g, h := e.newGrantLocked(k, req, w.ID, 0, e.clock.Now(), 0)
 		w.shares(g, localqueue.JoinTime(time.Hour))
 		k.listLocked(g)
 		k.unlock()
-		require.Nil(t, e.join(t.Context(), req, outer{}), "who asked has not come to it yet")
-		first, ok := attach(t.Context(), h, req)
+		require.Nil(t, e.join(t.Context(), call{Request: req}, outer{}), "who asked has not come to it yet")
+		first, ok := attach(t.Context(), h, call{Request: req})
 		require.True(t, ok)
 		for _, st.renewal = range []error{errors.New("no"), nil} {
 			e.watchdog.Hurry(&g.Lease)
 			time.Sleep(hold.Tick)
-			second := e.join(t.Context(), req, outer{})
+			second := e.join(t.Context(), call{Request: req}, outer{})
 			require.Equal(t, st.renewal == nil, second != nil)
 			if second != nil {
 				require.NoError(t, Unlock(second))

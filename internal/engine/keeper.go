@@ -151,9 +151,10 @@ func (r *keeper) isEmpty() bool {
 
 // keeps settles whether the grant that a request comes to may be idle later. From then on the client listens for those
 // who want it.
-func (e *Engine) keeps(req Request) Request {
+func (e *Engine) keeps(req *Request) *Request {
 	if req.Keep > 0 && !e.keeper.may(req.Proto.Key(), e.clock.Now()) {
-		req.Keep = 0
+		plain := *req
+		plain.Keep, req = 0, &plain
 	}
 	if req.Keep > 0 || req.Yields {
 		e.store.ListenWanted()
@@ -250,17 +251,17 @@ func (k *Key) unusedLocked(p store.Protocol) *Grant {
 
 // resume begins a hold on the idle grant of this process, if the request may have that as it is. If not, the level is
 // nil, and the request has to ask.
-func (e *Engine) resume(ctx context.Context, req Request) *hold.Level {
-	h := e.table.resume(req)
+func (e *Engine) resume(ctx context.Context, c call) *hold.Level {
+	h := e.table.resume(c.Request)
 	if h == nil {
 		return nil
 	}
-	l, _ := begin(ctx, h, req) // nil: it was lost at this moment
+	l, _ := begin(ctx, h, c) // nil: it was lost at this moment
 	return l
 }
 
 // resume passes the idle grant to the request, if it may have it as it is; if not, the Hold is nil.
-func (t *table) resume(req Request) *hold.Hold {
+func (t *table) resume(req *Request) *hold.Hold {
 	if req.Keep == 0 {
 		return nil
 	}

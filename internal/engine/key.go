@@ -214,7 +214,7 @@ func (k *Key) waitersLocked() iter.Seq[*localqueue.Waiter] {
 // add lists a grant that came without a waiter. Its release retains the lock until an instant of the store's, if that
 // is not 0.
 func (e *Engine) add(
-	req Request, id string, fence int64, start time.Duration, doubt store.Late, retain int64,
+	req *Request, id string, fence int64, start time.Duration, doubt store.Late, retain int64,
 ) (*Grant, *hold.Hold) {
 	k := e.table.lock(req.Proto.Key())
 	defer k.unlock()

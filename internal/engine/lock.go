@@ -10,7 +10,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// Request is what a caller wants to hold, and how.
+// Request is what a caller wants to hold, and how. It is constant once it was given to an engine: a handle has one for
+// all its calls, and their waiters point to it.
 type Request struct {
 	Proto   store.Protocol
 	Lease   time.Duration
@@ -28,8 +29,12 @@ type Request struct {
 	Place string // where the call was made, if that is to be told: file and line
 	// OnBusy is called whenever the store says that another has it. It must not wait. Nil: nothing is.
 	OnBusy func()
+}
 
-	observed *Observed // the call, while it is under way
+// call is a Lock or TryLock under way.
+type call struct {
+	*Request
+	observed *Observed // nil: nobody observes it
 }
 
 // Reentry says what becomes of a call whose context carries a hold of its lock already.
@@ -43,10 +48,10 @@ const (
 
 // lasts reports that what a refused request, or a copy of it, may leave in the store does not end with a lease: the
 // mark of a waiter, or what is nobody's once it was taken. An attempt that does not wait leaves neither.
-func (r Request) lasts() bool { return r.Loose || r.Proto.Traits().Marks }
+func (r *Request) lasts() bool { return r.Loose || r.Proto.Traits().Marks }
 
 // limited is ctx with the longest wait.
-func (r Request) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+func (r *Request) limited(ctx context.Context) (context.Context, context.CancelFunc) {
 	if r.MaxWait > 0 {
 		return context.WithTimeoutCause(ctx, r.MaxWait, waitedError(max(r.Waits, r.MaxWait)))
 	}
@@ -54,7 +59,7 @@ func (r Request) limited(ctx context.Context) (context.Context, context.CancelFu
 }
 
 // want is what the request wants.
-func (r Request) want() hold.Want {
+func (r *Request) want() hold.Want {
 	terms := hold.Terms{Lease: r.Lease, Renewed: r.Renewed, Keep: r.Keep, Yields: r.Yields}
 	return hold.Want{Terms: terms, Limits: r.Limits, Place: r.Place}
 }
@@ -72,7 +77,7 @@ type outer struct {
 // process has, then a turn in the queue of the key. A hold that was granted may be over before it is attached (the
 // process stood still in between for longer than the lease); the caller never sees it, and waits again with the instant
 // of its call unchanged, so that MaxWait and the observer's figures are about the whole wait.
-func (e *Engine) Lock(ctx context.Context, req Request) (*hold.Level, error) {
+func (e *Engine) Lock(ctx context.Context, req *Request) (*hold.Level, error) {
 	if !e.sender.Begin() {
 		return nil, e.refuse(req.Proto)
 	}
@@ -81,29 +86,29 @@ func (e *Engine) Lock(ctx context.Context, req Request) (*hold.Level, error) {
 	if l != nil || err != nil {
 		return l, err
 	}
-	req.observed = e.observe(ctx, req, false)
-	l, err = e.lock(ctx, req, under)
-	req.observed.End(err)
+	observed := e.observe(ctx, req, false)
+	l, err = e.lock(ctx, call{req, observed}, under)
+	observed.End(err)
 	return l, err
 }
 
 // lock is a Lock that begins something.
-func (e *Engine) lock(ctx context.Context, req Request, under outer) (*hold.Level, error) {
+func (e *Engine) lock(ctx context.Context, c call, under outer) (*hold.Level, error) {
 	if ctx.Err() != nil {
 		return nil, ContextError(ctx)
 	}
-	if l := e.join(ctx, req, under); l != nil {
+	if l := e.join(ctx, c, under); l != nil {
 		return l, nil
 	}
-	if l := e.resume(ctx, req); l != nil {
+	if l := e.resume(ctx, c); l != nil {
 		return l, nil
 	}
-	req = e.keeps(req)
-	limited, cancel := req.limited(ctx)
+	c.Request = e.keeps(c.Request)
+	limited, cancel := c.limited(ctx)
 	defer cancel()
 	start := e.clock.Now()
 	for {
-		w := e.newWaiter(req, start, under)
+		w := e.newWaiter(c.Request, start, under)
 		e.mayJoin(w)
 		e.table.enter(w, false)
 		l, err := e.awaitAnswer(limited, ctx, w)
@@ -111,7 +116,7 @@ func (e *Engine) lock(ctx context.Context, req Request, under outer) (*hold.Leve
 			return nil, err
 		}
 		if l != nil {
-			if !grantOf(l.Hold()).open(ctx, l, req) {
+			if !grantOf(l.Hold()).open(ctx, l, c) {
 				continue
 			}
 			return l, nil
@@ -121,7 +126,7 @@ func (e *Engine) lock(ctx context.Context, req Request, under outer) (*hold.Leve
 			return nil, err
 		}
 		_ = crash.At(crash.Granted)
-		l, ok := attach(ctx, h, req)
+		l, ok := attach(ctx, h, c)
 		e.bring(w, h)
 		if ok {
 			return l, nil
@@ -133,7 +138,7 @@ func (e *Engine) lock(ctx context.Context, req Request, under outer) (*hold.Leve
 // request may take. Without a request it is refused by a hold of this process that excludes it, and by a waiter of this
 // process that the store has told "busy": that one came first. A waiter that has not been answered yet does not refuse
 // it; the two ask beside one another, and the store decides.
-func (e *Engine) TryLock(ctx context.Context, req Request) (*hold.Level, error) {
+func (e *Engine) TryLock(ctx context.Context, req *Request) (*hold.Level, error) {
 	if !e.sender.Begin() {
 		return nil, e.refuse(req.Proto)
 	}
@@ -142,42 +147,42 @@ func (e *Engine) TryLock(ctx context.Context, req Request) (*hold.Level, error) 
 	if l != nil || err != nil {
 		return l, err
 	}
-	req.observed = e.observe(ctx, req, true)
-	l, err = e.tryLock(ctx, req, under)
-	req.observed.End(err)
+	observed := e.observe(ctx, req, true)
+	l, err = e.tryLock(ctx, call{req, observed}, under)
+	observed.End(err)
 	return l, err
 }
 
 // tryLock is a TryLock that begins something.
-func (e *Engine) tryLock(ctx context.Context, req Request, under outer) (*hold.Level, error) {
+func (e *Engine) tryLock(ctx context.Context, c call, under outer) (*hold.Level, error) {
 	if ctx.Err() != nil {
 		return nil, ContextError(ctx)
 	}
-	if l := e.join(ctx, req, under); l != nil {
+	if l := e.join(ctx, c, under); l != nil {
 		return l, nil
 	}
-	if l := e.resume(ctx, req); l != nil {
+	if l := e.resume(ctx, c); l != nil {
 		return l, nil
 	}
-	req = e.keeps(req)
-	if e.clear(ctx, req.Proto); ctx.Err() != nil || e.sender.Closed() { // the store has not said that it is busy
-		return nil, e.gaveUp(ctx, ctx, req.Proto, nil, nil)
+	c.Request = e.keeps(c.Request)
+	if e.clear(ctx, c.Proto); ctx.Err() != nil || e.sender.Closed() { // the store has not said that it is busy
+		return nil, e.gaveUp(ctx, ctx, c.Proto, nil, nil)
 	}
-	w := e.newWaiter(req, e.clock.Now(), under)
+	w := e.newWaiter(c.Request, e.clock.Now(), under)
 	w.once = true
 	if !e.table.enter(w, true) {
-		return nil, e.busy(req.Proto, nil)
+		return nil, e.busy(c.Proto, nil)
 	}
-	limited, cancel := req.limited(ctx)
+	limited, cancel := c.limited(ctx)
 	defer cancel()
 	h, err := e.try(limited, ctx, w)
 	if err != nil {
 		return nil, err
 	}
-	if l, ok := attach(ctx, h, req); ok {
+	if l, ok := attach(ctx, h, c); ok {
 		return l, nil
 	}
-	return nil, e.unavailable(req.Proto, errStale)
+	return nil, e.unavailable(c.Proto, errStale)
 }
 
 // known settles what begins nothing, and what observers are not told of: a lock that ctx carries, and a side of it that
@@ -187,7 +192,7 @@ func (e *Engine) tryLock(ctx context.Context, req Request, under outer) (*hold.L
 // A context carries holds from the innermost outwards. The same side of the same lock is entered again; another side is
 // looked at by the primitive's own rule (underOther); a hold of another client, or of another lock, does not matter.
 // Where re-entry is refused, both are errors.
-func (e *Engine) known(ctx context.Context, req Request) (l *hold.Level, under outer, err error) {
+func (e *Engine) known(ctx context.Context, req *Request) (l *hold.Level, under outer, err error) {
 	if req.Reentry == Anew || ctx.Err() != nil {
 		return nil, outer{}, nil
 	}
@@ -203,7 +208,7 @@ func (e *Engine) known(ctx context.Context, req Request) (l *hold.Level, under o
 // it would otherwise wait for the caller's own hold. A write inside a read is refused, because two callers that do
 // it would wait for one another for ever. The outer hold is marked before the request is sent (MarkSingle), so it
 // cannot be passed in memory to another caller, beside whom the inner one would then stand.
-func (e *Engine) underOther(ctx context.Context, req Request) (under outer, err error) {
+func (e *Engine) underOther(ctx context.Context, req *Request) (under outer, err error) {
 	p := req.Proto
 	side := p.Traits().Under
 	if side == nil {

@@ -28,7 +28,7 @@ import (
 // answers "held"; "already" means that nothing was missing. If it is answered "busy", the members that the copy
 // took are in nobody's hands; so the whole id is given up, and the set goes on with another one.
 type lockSet struct {
-	reqs []Request
+	reqs []*Request
 	at   int          // the one in whose queue the waiter stands
 	busy bool         // the last answer, in an earlier queue, was that another has one of them
 	held []*hold.Hold // when it is done
@@ -53,20 +53,20 @@ func (elsewhere) Error() string { return "another of the locks is busy" }
 // asks for both and has them. The second asks, is told that one of them is busy, and goes to that one's queue.
 // Taken one by one, in the order in which each names them, the first could hold a and the second b, and both would
 // wait until their leases were over.
-func (e *Engine) LockAll(ctx context.Context, reqs []Request, maxWait time.Duration) ([]*hold.Level, error) {
+func (e *Engine) LockAll(ctx context.Context, reqs []*Request, maxWait time.Duration) ([]*hold.Level, error) {
 	return e.lockAll(ctx, reqs, maxWait, false)
 }
 
 // TryLockAll makes one attempt. It is repeated only if its reply was lost, and not beyond maxWait. It is refused by a
 // hold of this process on any member without a request.
-func (e *Engine) TryLockAll(ctx context.Context, reqs []Request, maxWait time.Duration) ([]*hold.Level, error) {
+func (e *Engine) TryLockAll(ctx context.Context, reqs []*Request, maxWait time.Duration) ([]*hold.Level, error) {
 	return e.lockAll(ctx, reqs, maxWait, true)
 }
 
 // lockAll takes all, and begins again if a hold was lost before its owner got to see it. Nothing is held from one
 // round to the next.
 func (e *Engine) lockAll(
-	ctx context.Context, reqs []Request, maxWait time.Duration, once bool,
+	ctx context.Context, reqs []*Request, maxWait time.Duration, once bool,
 ) ([]*hold.Level, error) {
 	if !e.sender.Begin() {
 		return nil, e.refuse(reqs[0].Proto)
@@ -75,7 +75,8 @@ func (e *Engine) lockAll(
 	if ctx.Err() != nil {
 		return nil, ContextError(ctx)
 	}
-	limited, cancel := Request{MaxWait: maxWait, Waits: reqs[0].Waits}.limited(ctx)
+	whole := &Request{MaxWait: maxWait, Waits: reqs[0].Waits}
+	limited, cancel := whole.limited(ctx)
 	defer cancel()
 	start := e.clock.Now()
 	for {
@@ -85,7 +86,7 @@ func (e *Engine) lockAll(
 		}
 		g.since = start
 		if len(g.reqs) > 0 {
-			if !together(e, g.reqs, func(req Request) store.Protocol { return req.Proto }) {
+			if !together(e, g.reqs, func(req *Request) store.Protocol { return req.Proto }) {
 				return nil, store.ErrApart
 			}
 			for i := 0; once && i < len(g.reqs); i++ {
@@ -105,13 +106,14 @@ func (e *Engine) lockAll(
 // carriedOf tells the requests that ctx carries a level of from those that have to be held first. A level that has
 // ended (its hold was lost, say) makes the whole call fail with that cause: the caller is inside a lock that it
 // does not hold any more, and must learn it before it takes others.
-func (e *Engine) carriedOf(ctx context.Context, reqs []Request) (*lockSet, []*hold.Level, error) {
-	g, outer := &lockSet{reqs: make([]Request, 0, len(reqs))}, make([]*hold.Level, len(reqs))
+func (e *Engine) carriedOf(ctx context.Context, reqs []*Request) (*lockSet, []*hold.Level, error) {
+	g, outer := &lockSet{reqs: make([]*Request, 0, len(reqs))}, make([]*hold.Level, len(reqs))
 	for i, req := range reqs {
 		l := e.carried(ctx, req.Proto)
 		if l == nil {
-			req.Keep, req.Yields = 0, false // a set is released as one
-			g.reqs = append(g.reqs, req)
+			plain := *req
+			plain.Keep, plain.Yields = 0, false // a set is released as one
+			g.reqs = append(g.reqs, &plain)
 			g.busy = g.busy || req.Busy
 			continue
 		}
@@ -271,7 +273,7 @@ func together[T any](e *Engine, all []T, proto func(T) store.Protocol) bool {
 // for those keeps no level which would have to be given back. The given context is looked at to tell the caller's
 // own end from that of a member's context, inside which the next member's is made.
 func (e *Engine) attachAll(
-	limited, ctx context.Context, g *lockSet, outer []*hold.Level, reqs []Request,
+	limited, ctx context.Context, g *lockSet, outer []*hold.Level, reqs []*Request,
 ) (levels []*hold.Level, again bool, err error) {
 	fresh, given := g.held, ctx
 	levels = make([]*hold.Level, 0, len(reqs))
@@ -282,7 +284,7 @@ func (e *Engine) attachAll(
 			again = err != nil && (!from.IsOpen() || given.Err() == nil && ctx.Err() != nil)
 		} else {
 			var ok bool
-			l, ok = attach(ctx, fresh[0], req)
+			l, ok = attach(ctx, fresh[0], call{Request: req})
 			fresh, again = fresh[1:], !ok
 		}
 		if err != nil || again {
@@ -419,7 +421,7 @@ func (e *Engine) askAll(ctx context.Context, w *waiter) askedAll {
 
 // sendAcquireAll sends one request. Its time limit is that of the shortest lease, as one lease is over when the
 // hold of the set is of no use any more.
-func (e *Engine) sendAcquireAll(ctx context.Context, reqs []Request, id string) (sent askedAll) {
+func (e *Engine) sendAcquireAll(ctx context.Context, reqs []*Request, id string) (sent askedAll) {
 	limit := e.sender.Limit(reqs[0].Lease)
 	members := make([]store.Member, len(reqs))
 	for i, req := range reqs {

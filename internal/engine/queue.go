@@ -25,7 +25,7 @@ func (e *Engine) register(w *waiter) {
 }
 
 // beRegistrar starts the registrar of a key, for which a request stands that one of its waiters makes.
-func (e *Engine) beRegistrar(k *Key, as Request) {
+func (e *Engine) beRegistrar(k *Key, as *Request) {
 	if !e.sender.Spawn(func() { e.registerAll(k, as) }) {
 		k.endRegistrar()
 	}
@@ -33,7 +33,7 @@ func (e *Engine) beRegistrar(k *Key, as Request) {
 
 // registerAll registers everybody in the queue of a key who has no place, until nobody is left. A waiter that could
 // not be registered in a few attempts gets its place when it is the first and asks.
-func (e *Engine) registerAll(k *Key, as Request) {
+func (e *Engine) registerAll(k *Key, as *Request) {
 	failures := 0
 	for failures < 3 && !e.sender.Closed() {
 		batch := k.unplaced()
@@ -78,7 +78,7 @@ func (e *Engine) lapsed(w *waiter) {
 }
 
 // enqueue sends one registration of waiters of a key. It tells what an attempt does; see lapsed.
-func (e *Engine) enqueue(k *Key, as Request, batch []*localqueue.Waiter) error {
+func (e *Engine) enqueue(k *Key, as *Request, batch []*localqueue.Waiter) error {
 	p, limit := as.Proto, e.sender.Limit(as.Lease)
 	var reply store.EnqueueReply
 	enter := func(when store.Timing) (receipt store.Receipt, err error) {

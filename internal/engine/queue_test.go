@@ -19,7 +19,7 @@ func (standing) Traits() *store.Traits { return &store.Traits{Queues: true, Mark
 func TestWhatIsSentForARegistration(t *testing.T) {
 	f := newFloor(t)
 	for _, name := range []string{"w1", "w2", "w3"} {
-		w := f.engine.newWaiter(Request{Proto: standing{side{mode: "w", key: "k"}}}, 0, outer{})
+		w := f.engine.newWaiter(&Request{Proto: standing{side{mode: "w", key: "k"}}}, 0, outer{})
 		f.waiters[name] = w
 		require.True(t, f.table.enter(w, false))
 	}

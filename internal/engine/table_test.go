@@ -64,8 +64,8 @@ func newFloor(t *testing.T) *floor {
 	}
 }
 
-func floorRequest(name string) Request {
-	return Request{Proto: side{mode: name[:1], key: "k"}, Lease: floorLease, Renewed: true}
+func floorRequest(name string) *Request {
+	return &Request{Proto: side{mode: name[:1], key: "k"}, Lease: floorLease, Renewed: true}
 }
 
 // waiter makes a waiter. Its name begins with r or w, and anything may follow.

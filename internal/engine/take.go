@@ -19,14 +19,14 @@ func (e *Engine) Take(ctx context.Context, req Request) error {
 		return e.refuse(req.Proto)
 	}
 	defer e.sender.Done()
-	observed := e.observe(ctx, req, false)
-	err := e.take(ctx, req)
+	observed := e.observe(ctx, &req, false)
+	err := e.take(ctx, &req)
 	observed.End(err)
 	return err
 }
 
 // take is a Take that begins something.
-func (e *Engine) take(ctx context.Context, req Request) error {
+func (e *Engine) take(ctx context.Context, req *Request) error {
 	if ctx.Err() != nil {
 		return ContextError(ctx)
 	}
@@ -49,14 +49,14 @@ func (e *Engine) TryTake(ctx context.Context, req Request) error {
 		return e.refuse(req.Proto)
 	}
 	defer e.sender.Done()
-	observed := e.observe(ctx, req, true)
-	err := e.tryTake(ctx, req)
+	observed := e.observe(ctx, &req, true)
+	err := e.tryTake(ctx, &req)
 	observed.End(err)
 	return err
 }
 
 // tryTake is a TryTake that begins something.
-func (e *Engine) tryTake(ctx context.Context, req Request) error {
+func (e *Engine) tryTake(ctx context.Context, req *Request) error {
 	if ctx.Err() != nil {
 		return ContextError(ctx)
 	}

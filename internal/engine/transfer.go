@@ -118,7 +118,7 @@ func (e *Engine) depart(g *Grant, fence int64, beside bool) (Passage, error) {
 		Key: []byte(g.proto.Key()), Client: e.cfg.ClientID, Secret: rand.Text(), Fence: fence,
 		Retain: g.RetainedUntil(),
 	}
-	req := Request{Proto: g.parting(), Lease: max(e.cfg.Lease, g.Lease.ValidUntil()-e.clock.Now())}
+	req := &Request{Proto: g.parting(), Lease: max(e.cfg.Lease, g.Lease.ValidUntil()-e.clock.Now())}
 	late, err := e.adopt(background, crash.Export, req, store.Ask{ID: p.id(), From: g.id, Beside: beside})
 	if err != nil {
 		return Passage{}, err
@@ -133,7 +133,7 @@ func (e *Engine) depart(g *Grant, fence int64, beside bool) (Passage, error) {
 // second finds the passage's id gone and is told that it is not held, as is a caller whose passage no Export has made.
 // Validity counts from before the first sending, and the token is the exporter's: it is one possession of the lock, in
 // two processes one after the other.
-func (e *Engine) Import(ctx context.Context, req Request, from Passage) (l *hold.Level, err error) {
+func (e *Engine) Import(ctx context.Context, req *Request, from Passage) (l *hold.Level, err error) {
 	p := req.Proto
 	if !e.sender.Begin() {
 		return nil, e.refuse(p)
@@ -147,8 +147,8 @@ func (e *Engine) Import(ctx context.Context, req Request, from Passage) (l *hold
 			return nil, err
 		}
 	}
-	req.observed = e.observe(ctx, req, true)
-	defer func() { req.observed.End(err) }()
+	observed := e.observe(ctx, req, true)
+	defer func() { observed.End(err) }()
 	if ctx.Err() != nil {
 		return nil, ContextError(ctx)
 	}
@@ -162,7 +162,7 @@ func (e *Engine) Import(ctx context.Context, req Request, from Passage) (l *hold
 		g.disown()
 		return nil, e.refuse(p)
 	}
-	l, ok := attach(ctx, h, req)
+	l, ok := attach(ctx, h, call{req, observed})
 	if !ok {
 		return nil, &callError{kind: e.cfg.Errors.NotHeld, of: p, cause: opaque{overCause(h)}}
 	}
@@ -174,7 +174,7 @@ func (e *Engine) Import(ctx context.Context, req Request, from Passage) (l *hold
 // which nothing is known in the end is disowned. For an import that takes the hold from both sides, which is safe: the
 // passage is used up then, and the caller is told that the store did not answer. If the hold is not there, the error
 // matches NotHeld. Late is until when a copy of a request without an answer may come.
-func (e *Engine) adopt(ctx context.Context, x crash.Exchange, req Request, ask store.Ask) (late store.Late, err error) {
+func (e *Engine) adopt(ctx context.Context, x crash.Exchange, req *Request, ask store.Ask) (late store.Late, err error) {
 	ask.Lease, ask.Once = req.Lease, true
 	w := &waiter{req: req} // in no queue
 	var sent *asked

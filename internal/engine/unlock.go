@@ -383,7 +383,7 @@ func (r runEnd) unheard() bool { return r.receivers <= 0 && r.heard == (store.He
 //
 // A grant that too few replicas confirmed stands on the primary all the same. Its caller is told that it does not
 // hold, so nobody will unlock it.
-func (e *Engine) takeBack(req Request, id string) {
+func (e *Engine) takeBack(req *Request, id string) {
 	_, err := e.sender.Release(background, req.Proto, id, e.clock.Now()+e.sender.Limit(e.cfg.Lease))
 	if err != nil && !errors.Is(err, store.ErrConflict) {
 		e.sender.Disown(request.Disowned{Proto: req.Proto, ID: id, Lease: req.Lease})

@@ -23,7 +23,7 @@ type waiter struct {
 	queued
 	watch
 
-	req     Request
+	req     *Request
 	under   outer    // the hold of another side under which it passes the queue; constant
 	lockSet *lockSet // it stands for several requests; req is the one in whose queue it is
 	once    bool     // it is not going to wait; constant
@@ -88,7 +88,7 @@ func (w *waiter) engine() *Engine { return w.key.table.engine }
 
 // newWaiter makes a waiter with an id of its own. Since is the instant of the call, for the order among waiters and
 // for what observers are told.
-func (e *Engine) newWaiter(req Request, since time.Duration, under outer) *waiter {
+func (e *Engine) newWaiter(req *Request, since time.Duration, under outer) *waiter {
 	traits := req.Proto.Traits()
 	var w *waiter
 	if traits.Queues {

@@ -214,7 +214,7 @@ func (s *world) asksKept(a *actor) error {
 
 // beginsKept gives the Hold of an idle grant its context.
 func (s *world) beginsKept(a *actor) error {
-	l, ok := begin(a.ctx, a.hold, a.req)
+	l, ok := begin(a.ctx, a.hold, call{Request: a.req})
 	if !ok {
 		return s.asksKept(a)
 	}

@@ -174,7 +174,7 @@ type actor struct {
 	phase  phase
 	ctx    context.Context
 	cancel context.CancelFunc
-	req    Request
+	req    *Request
 	w      *waiter
 	asked  flight // its request
 	hold   *hold.Hold
@@ -385,7 +385,7 @@ func (s *world) comes(a *actor, b *breed) error {
 	if b.join {
 		proto.traits = shares
 	}
-	a.req = Request{Proto: proto, Lease: floorLease, Renewed: true}
+	a.req = &Request{Proto: proto, Lease: floorLease, Renewed: true}
 	if s.engine.Closed() {
 		a.phase = gone
 		return nil
@@ -393,7 +393,7 @@ func (s *world) comes(a *actor, b *breed) error {
 	if s.plot.kept {
 		return s.comesToKept(a)
 	}
-	if l := s.engine.join(a.ctx, a.req, outer{}); l != nil {
+	if l := s.engine.join(a.ctx, call{Request: a.req}, outer{}); l != nil {
 		return s.joins(a, l)
 	}
 	return s.enters(a)
@@ -448,7 +448,7 @@ func (s *world) looks(a *actor) error {
 
 // opens gives a reader that joined another's grant its context. The grant may be over by then.
 func (s *world) opens(a *actor, l *hold.Level) error {
-	if !grantOf(l.Hold()).open(a.ctx, l, a.req) {
+	if !grantOf(l.Hold()).open(a.ctx, l, call{Request: a.req}) {
 		return s.enters(a)
 	}
 	return s.joins(a, l)
@@ -550,7 +550,7 @@ func (s *world) begins(a *actor) error {
 	if a.w == nil {
 		return s.beginsKept(a)
 	}
-	l, ok := attach(a.ctx, s.engine.given(a.w, a.hold), a.req)
+	l, ok := attach(a.ctx, s.engine.given(a.w, a.hold), call{Request: a.req})
 	if !ok {
 		if a.w.awaited {
 			s.engine.bring(a.w, a.hold)
@@ -668,7 +668,7 @@ func (s *world) tidy() {
 			a.phase = entering
 		}
 		if a.phase == gone {
-			a.w, a.hold, a.asked, a.req = nil, nil, flight{}, Request{}
+			a.w, a.hold, a.asked, a.req = nil, nil, flight{}, nil
 			if !a.lives() {
 				*a = actor{breed: a.breed, phase: gone, cancel: a.cancel}
 			}

@@ -161,11 +161,13 @@ func Join(first, second error) error {
 
 // Placed returns a request with the place of the call, if that may have to be told: looking at the stack takes a
 // microsecond or two.
-func Placed(req engine.Request) engine.Request {
-	if req.Reentry == engine.Refused {
-		req.Place = place()
+func Placed(req *engine.Request) *engine.Request {
+	if req.Reentry != engine.Refused {
+		return req
 	}
-	return req
+	placed := *req
+	placed.Place = place()
+	return &placed
 }
 
 // place is the file and line from which a lock was called: that of the innermost function on the stack that is not one

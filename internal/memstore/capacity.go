@@ -6,7 +6,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// capacity is how many permits there are in all.
+// capacityLocked is how many permits there are in all.
 func (s *Server) capacityLocked(p *pool) int64 {
 	held, _ := s.heldLocked(p)
 	return p.free + held
