@@ -226,7 +226,7 @@ func isShortfall(err error) bool {
 //
 // And if an earlier request of the same id had no answer either, the last row holds whatever this one says.
 func (e *Engine) ask(ctx context.Context, w *waiter) *asked {
-	sent := &asked{ask: w.nextAsk()}
+	sent := w.nextAsk()
 	if ctx.Done() == nil && !e.sender.Closed() { // nothing can end it early
 		e.sendAcquire(ctx, crash.Acquire, w, sent)
 		return sent
@@ -285,7 +285,7 @@ func (e *Engine) sendAcquire(ctx context.Context, x crash.Exchange, w *waiter, s
 	}
 	take := func(when store.Timing) (receipt store.Receipt, err error) {
 		sent.ask.Timing = when
-		sent.reply, receipt, err = p.Acquire(ctx, sent.ask)
+		sent.reply, receipt, err = p.Acquire(ctx, &sent.ask)
 		return receipt, err
 	}
 	sent.Receipt, sent.err = e.sender.Send(ctx, x, p, limit, take)

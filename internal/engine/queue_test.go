@@ -35,7 +35,7 @@ func TestWhatIsSentForARegistration(t *testing.T) {
 	require.Equal(t, []store.Ask{{ID: w3.ID, Timing: when}}, asks)
 	require.Empty(t, w1.key.registered(still, store.EnqueueReply{Tickets: []int64{4}}, store.Receipt{Late: 7}, true))
 	require.Equal(t, store.Late(7), w3.entering())
-	require.Equal(t, store.Ask{ID: w3.ID, Ticket: 4}, w3.nextAsk())
+	require.Equal(t, store.Ask{ID: w3.ID, Ticket: 4}, w3.nextAsk().ask)
 	_, left = w3.leave()
 	require.Equal(t, localqueue.Remains{ID: w3.ID, Late: 7}, left)
 	w1.leave()

@@ -248,15 +248,15 @@ func (e *Engine) given(w *waiter, h *hold.Hold) *hold.Hold {
 
 // nextAsk is w's next attempt, without its timing: that is set when it is sent, which may be some time later if the
 // store has to be asked something first.
-func (w *waiter) nextAsk() store.Ask {
+func (w *waiter) nextAsk() *asked {
 	if w.asks { // nobody else writes of it what an ask is made of: others write tickets, and what several were told
 		w.asks = false
-		return w.askLocked()
+		return &asked{ask: w.askLocked()}
 	}
 	w.key.mu.Lock()
 	defer w.key.mu.Unlock()
 	w.Asks()
-	return w.askLocked()
+	return &asked{ask: w.askLocked()}
 }
 
 // askLocked is what w asks for, as of now. It is made under the mutex, since the id and the ticket of a waiter may be

@@ -474,7 +474,7 @@ func (s *world) sends(a *actor) {
 	if a.breed.join {
 		start = s.engine.clock.Now() - time.Millisecond
 	}
-	a.asked = flight{waiter: a.w, sent: asked{ask: a.w.nextAsk()}, before: a.w.attempts}
+	a.asked = flight{waiter: a.w, sent: *a.w.nextAsk(), before: a.w.attempts}
 	a.asked.sent.Receipt = store.Receipt{Since: start, Late: 1}
 	a.phase = flying
 }

@@ -111,8 +111,8 @@ func timed[R any](
 	return reply, receipt, err
 }
 
-func (b *bound) Acquire(ctx context.Context, req store.Ask) (store.AcquireReply, store.Receipt, error) {
-	kind := Acquire
+func (b *bound) Acquire(ctx context.Context, ask *store.Ask) (store.AcquireReply, store.Receipt, error) {
+	kind, req := Acquire, *ask // a copy of the request may be read later
 	if req.From != "" {
 		kind = Adopt
 	}

@@ -103,8 +103,8 @@ func (s *Store) Bind(p Protocol) store.Protocol { return &bound{p, s} }
 // A protocol of another store is a mistake of this module, never of a user, so it panics.
 func Unbind(p store.Protocol) Protocol { return p.(*bound).Protocol }
 
-func (b *bound) Acquire(ctx context.Context, ask store.Ask) (store.AcquireReply, store.Receipt, error) {
-	all := Ask{Ask: ask}
+func (b *bound) Acquire(ctx context.Context, ask *store.Ask) (store.AcquireReply, store.Receipt, error) {
+	all := Ask{Ask: *ask}
 	if _, ok := b.Protocol.(Rememberer); ok {
 		all.Settled = b.store.settled.take(b.Key())
 	}

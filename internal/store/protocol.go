@@ -30,7 +30,7 @@ type Protocol interface {
 	Rules
 
 	// Acquire takes the lock, not later than the ask allows. The receipt comes with an error, too.
-	Acquire(ctx context.Context, ask Ask) (AcquireReply, Receipt, error)
+	Acquire(ctx context.Context, ask *Ask) (AcquireReply, Receipt, error)
 	Release(ctx context.Context, id string) (ReleaseReply, error)
 	// Levels tells how many levels a hold has: to instead of from, if that is what stands. It returns what stands then,
 	// and 0 if there is no such hold. Both numbers are at least 1. It never makes a hold, and changes no lease.

@@ -28,7 +28,7 @@ func TestAWaiterHears(t *testing.T) {
 		return reply.Header.Revision
 	}
 	told := func(t *testing.T, l lab) {
-		reply, err := l.lock.answer(within(t), l.looked, l.lock.store.sessions.current(), store.Ask{ID: "waiter"})
+		reply, err := l.lock.answer(within(t), l.looked, l.lock.store.sessions.current(), &store.Ask{ID: "waiter"})
 		require.NoError(t, err)
 		require.Equal(t, store.Busy, reply.Status)
 	}
@@ -56,7 +56,7 @@ func TestAWaiterHears(t *testing.T) {
 			require.Equal(t, store.Busy, asks(t, theirs, "before").Status)
 			now, err := s.session(within(t))
 			require.NoError(t, err)
-			looked, err := l.stand(within(t), now, store.Ask{ID: "waiter", Lease: patience})
+			looked, err := l.stand(within(t), now, &store.Ask{ID: "waiter", Lease: patience})
 			require.NoError(t, err)
 			keys := map[string]string{"before": keyOf(t, theirs, "before"), "waiter": keyOf(t, l, "waiter")}
 			require.Equal(t, keys["before"], string(looked.before.Key))

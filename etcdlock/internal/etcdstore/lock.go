@@ -123,7 +123,7 @@ func (l *Lock) Retaining(int64, string) store.Protocol { return l }
 // write. A try puts its key only if nobody has any, so that it leaves nothing. The keep-alive that proves the lease
 // goes beside it, if the last one was some time ago.
 func (l *Lock) Acquire(
-	ctx context.Context, ask store.Ask,
+	ctx context.Context, ask *store.Ask,
 ) (reply store.AcquireReply, receipt store.Receipt, err error) {
 	s := l.store
 	sent, cancel, err := s.begin(s.Within(ctx, ask.Within))
@@ -144,7 +144,7 @@ func (l *Lock) Acquire(
 }
 
 func (l *Lock) acquire(
-	sent context.Context, ask store.Ask,
+	sent context.Context, ask *store.Ask,
 ) (reply store.AcquireReply, receipt store.Receipt, err error) {
 	s := l.store
 	now, err := s.session(sent)
@@ -185,7 +185,7 @@ type standing struct {
 }
 
 // stand takes a place, if there is none yet, and finds out which one it is.
-func (l *Lock) stand(ctx context.Context, now *session, ask store.Ask) (standing, error) {
+func (l *Lock) stand(ctx context.Context, now *session, ask *store.Ask) (standing, error) {
 	key, n := now.take(l, ask.ID)
 	found, err := l.standAt(ctx, now, key, ask)
 	has := l.has(found)
@@ -206,7 +206,7 @@ func (l *Lock) has(found standing) string {
 }
 
 // standAt is stand at a key. The caller of a free lock is the first, and needs one request.
-func (l *Lock) standAt(ctx context.Context, now *session, key string, ask store.Ask) (standing, error) {
+func (l *Lock) standAt(ctx context.Context, now *session, key string, ask *store.Ask) (standing, error) {
 	s := l.store
 	if made := s.hub.place(l.name, ask.ID); made > 0 { // its key is there, most likely: to look at it is no write
 		found, err := l.look(ctx, key, made)
@@ -275,7 +275,7 @@ func one(r *pb.ResponseOp) *mvccpb.KeyValue {
 
 // answer is what the engine is told of what was found.
 func (l *Lock) answer(
-	ctx context.Context, found standing, now *session, ask store.Ask,
+	ctx context.Context, found standing, now *session, ask *store.Ask,
 ) (reply store.AcquireReply, err error) {
 	s := l.store
 	if err := l.conflict(found.first); err != nil {

@@ -96,7 +96,7 @@ func TestATryLeavesNothing(t *testing.T) {
 	l := s.Lock(name)
 	require.Equal(t, store.Held, asks(t, l, "holder").Status)
 	for range 2 {
-		reply, _, err := l.Acquire(within(t), store.Ask{
+		reply, _, err := l.Acquire(within(t), &store.Ask{
 			ID: "try", Lease: patience, Once: true, Timing: store.Timing{Within: patience},
 		})
 		require.NoError(t, err)

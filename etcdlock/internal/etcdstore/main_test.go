@@ -47,8 +47,8 @@ func within(t *testing.T) context.Context {
 }
 
 // askOf is what an acquisition asks for.
-func askOf(id string) store.Ask {
-	return store.Ask{ID: id, Lease: patience, Timing: store.Timing{Within: patience}}
+func askOf(id string) *store.Ask {
+	return &store.Ask{ID: id, Lease: patience, Timing: store.Timing{Within: patience}}
 }
 
 // asks sends one acquisition.

@@ -252,7 +252,7 @@ func (s *Store) confirm(ctx context.Context, a *attempt) (confirmed bool, err er
 const lockedFor = 50 * time.Millisecond
 
 // Acquire implements [store.Protocol].
-func (l *Lock) Acquire(ctx context.Context, ask store.Ask) (store.AcquireReply, store.Receipt, error) {
+func (l *Lock) Acquire(ctx context.Context, ask *store.Ask) (store.AcquireReply, store.Receipt, error) {
 	var reply store.AcquireReply
 	s, lease := l.store, ask.Lease.Milliseconds()
 	a := &attempt{names: []string{l.name}, id: ask.ID, waits: !ask.Once, insists: ask.From == ""}
@@ -281,7 +281,7 @@ func (l *Lock) Acquire(ctx context.Context, ask store.Ask) (store.AcquireReply, 
 }
 
 // answer completes the answer of an attempt that took the lock, or did not.
-func (l *Lock) answer(reply store.AcquireReply, a *attempt, ask store.Ask) store.AcquireReply {
+func (l *Lock) answer(reply store.AcquireReply, a *attempt, ask *store.Ask) store.AcquireReply {
 	var now stands
 	if len(a.found) > 0 {
 		now = a.found[0]

@@ -273,8 +273,8 @@ func (r rows) openTable(t testing.TB, client string, table Table) *peer {
 	return p
 }
 
-func (p *peer) ask(id string) store.Ask {
-	return store.Ask{ID: id, Lease: time.Hour, Timing: p.timing()}
+func (p *peer) ask(id string) *store.Ask {
+	return &store.Ask{ID: id, Lease: time.Hour, Timing: p.timing()}
 }
 
 func (p *peer) timing() store.Timing { return store.Timing{Sent: p.host.Clock.Now(), Within: patience} }
