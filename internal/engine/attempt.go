@@ -283,10 +283,10 @@ func (e *Engine) sendAcquire(ctx context.Context, x crash.Exchange, w *waiter, s
 		e.sender.Noted(request.Event{Of: p, Node: e.node(p.Key()), Sent: began, Err: sent.err})
 		return
 	}
-	take := func(when store.Timing) (receipt store.Receipt, err error) {
-		sent.ask.Timing = when
-		sent.reply, receipt, err = p.Acquire(ctx, &sent.ask)
-		return receipt, err
+	sending, err := e.sender.Start(x, p, limit)
+	if err == nil {
+		sent.ask.Timing = sending.Timing
+		sent.reply, sent.Receipt, err = p.Acquire(ctx, &sent.ask)
 	}
-	sent.Receipt, sent.err = e.sender.Send(ctx, x, p, limit, take)
+	sent.Receipt, sent.err = sending.End(ctx, sent.Receipt, err)
 }

@@ -302,21 +302,26 @@ func (e *Engine) waitTurn(limited, ctx context.Context, w *waiter) (*hold.Hold, 
 		case <-limited.Done():
 		case <-e.sender.Closing():
 		}
-		trouble, behind := w.trouble(), w.obstacle()
-		left := e.quit(w)
-		if w.lockSet == nil {
-			e.leaveStore(w, left)
-		}
-		var answer error
-		if trouble == nil {
-			answer = w.answer()
-		}
-		err := e.gaveUp(limited, ctx, w.req.Proto, answer, trouble)
-		if v, ok := err.(*callError); ok && behind != nil && answer != nil && v.kind == answer {
-			v.cause = ownHold{grantOf(behind).id, e.clock.Now() - behind.Start()}
-		}
-		return nil, err
+		return nil, e.giveUpTurn(limited, ctx, w)
 	}
+}
+
+// giveUpTurn takes a waiter out of the queue whose wait has ended, and returns the error of its call.
+func (e *Engine) giveUpTurn(limited, ctx context.Context, w *waiter) error {
+	trouble, behind := w.trouble(), w.obstacle()
+	left := e.quit(w)
+	if w.lockSet == nil {
+		e.leaveStore(w, left)
+	}
+	var answer error
+	if trouble == nil {
+		answer = w.answer()
+	}
+	err := e.gaveUp(limited, ctx, w.req.Proto, answer, trouble)
+	if v, ok := err.(*callError); ok && behind != nil && answer != nil && v.kind == answer {
+		v.cause = ownHold{grantOf(behind).id, e.clock.Now() - behind.Start()}
+	}
+	return err
 }
 
 // quit takes w out of the queue. A hold that came to it at the last moment is passed on, in the

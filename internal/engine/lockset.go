@@ -431,10 +431,10 @@ func (e *Engine) sendAcquireAll(ctx context.Context, reqs []*Request, id string)
 	if sent.err = e.store.Ready(ctx, limit); sent.err != nil {
 		return sent
 	}
-	take := func(when store.Timing) (receipt store.Receipt, err error) {
-		sent.all, receipt, err = e.store.AcquireAll(ctx, members, id, when)
-		return receipt, err
+	sending, err := e.sender.Start(crash.AcquireAll, reqs[0].Proto, limit)
+	if err == nil {
+		sent.all, sent.Receipt, err = e.store.AcquireAll(ctx, members, id, sending.Timing)
 	}
-	sent.Receipt, sent.err = e.sender.Send(ctx, crash.AcquireAll, reqs[0].Proto, limit, take)
+	sent.Receipt, sent.err = sending.End(ctx, sent.Receipt, err)
 	return sent
 }

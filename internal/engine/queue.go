@@ -81,18 +81,17 @@ func (e *Engine) lapsed(w *waiter) {
 func (e *Engine) enqueue(k *Key, as *Request, batch []*localqueue.Waiter) error {
 	p, limit := as.Proto, e.sender.Limit(as.Lease)
 	var reply store.EnqueueReply
-	enter := func(when store.Timing) (receipt store.Receipt, err error) {
+	var sent store.Receipt
+	sending, err := e.sender.Start(crash.Register, p, limit)
+	if err == nil {
 		var asks []store.Ask
-		if batch, asks = k.entrants(batch, when); len(batch) == 0 {
-			return receipt, store.ErrUnsent // all have left
+		if batch, asks = k.entrants(batch, sending.Timing); len(batch) == 0 { // all have left
+			_, _ = sending.End(background, sent, store.ErrUnsent)
+			return nil
 		}
-		reply, receipt, err = p.Enqueue(background, asks)
-		return receipt, err
+		reply, sent, err = p.Enqueue(background, asks)
 	}
-	sent, err := e.sender.Send(background, crash.Register, p, limit, enter)
-	if len(batch) == 0 {
-		return nil
-	}
+	sent, err = sending.End(background, sent, err)
 	unknown := store.FaultOf(err) == store.FaultAmbiguous
 	if unknown || reply.Lapsed {
 		k.lapse()

@@ -133,11 +133,13 @@ func (e *Engine) sendChange(
 	if err := e.store.Ready(ctx, limit); err != nil {
 		return reply, err
 	}
-	sent, err := e.sender.Send(ctx, crash.Change, p, limit, func(when store.Timing) (receipt store.Receipt, err error) {
-		ask.Timing = when
-		reply, receipt, err = p.Change(ctx, what, *ask)
-		return receipt, err
-	})
+	var sent store.Receipt
+	sending, err := e.sender.Start(crash.Change, p, limit)
+	if err == nil {
+		ask.Timing = sending.Timing
+		reply, sent, err = p.Change(ctx, what, *ask)
+	}
+	sent, err = sending.End(ctx, sent, err)
 	if ask.First.Late == 0 {
 		ask.First = sent
 	}

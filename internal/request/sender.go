@@ -74,27 +74,54 @@ func (s *Sender) Within(ctx context.Context, limit time.Duration) context.Contex
 	return s.cfg.Store.Within(ctx, limit)
 }
 
-// Send sends one request that must not be carried out late: the store is told when it is sent, before anything that may
+// Sending is one request that must not be carried out late: the store is told when it is sent, before anything that may
 // hold it up, and how late it may be carried out. A process that stops in between sends the request when its time is
-// over, and the store does not carry it out. The receipt is the store's; without one it has the time of sending alone.
-func (s *Sender) Send(
-	ctx context.Context, x crash.Exchange, of store.Rules, limit time.Duration,
-	send func(when store.Timing) (store.Receipt, error),
-) (receipt store.Receipt, err error) {
-	node := s.cfg.Store.Node(of.Key())
-	when := store.Timing{Sent: s.cfg.Clock.Now(), Within: limit}
-	if !s.outages.knows(node) {
-		defer s.expect(Event{Of: of, Node: node, Sent: when.Sent})()
+// over, and the store does not carry it out.
+//
+// It goes from Start to End on one goroutine, which sends the request in between. A function that calls one which sends
+// would be shorter, and both of them would be on the stack of every goroutine that waits for an answer.
+type Sending struct {
+	store.Timing // of the request
+
+	sender *Sender
+	of     store.Rules
+	node   string
+	reply  crash.Point // "": nothing was sent
+	heard  func() bool // ends what would note that nothing was ever heard of the node; nil: something was
+}
+
+// Start begins a sending. With an error nothing may be sent, and the sending ends with that.
+func (s *Sender) Start(x crash.Exchange, of store.Rules, limit time.Duration) (Sending, error) {
+	g := Sending{
+		Timing: store.Timing{Sent: s.cfg.Clock.Now(), Within: limit},
+		sender: s, of: of, node: s.cfg.Store.Node(of.Key()),
 	}
-	err = Exchange(x, func() (err error) {
-		receipt, err = send(when)
-		return err
-	})
+	if !s.outages.knows(g.node) {
+		g.heard = s.expect(Event{Of: of, Node: g.node, Sent: g.Sent})
+	}
+	if err := crash.At(x.Send); err != nil {
+		return g, err
+	}
+	g.reply = x.Reply
+	return g, nil
+}
+
+// End ends a sending with what the store returned, and returns that. Without a receipt of the store's, the receipt has
+// the time of sending alone.
+func (g *Sending) End(ctx context.Context, receipt store.Receipt, err error) (store.Receipt, error) {
+	if g.reply != "" {
+		if lost := crash.At(g.reply); lost != nil {
+			err = lost
+		}
+	}
+	if g.heard != nil {
+		g.heard()
+	}
 	if receipt == (store.Receipt{}) {
-		receipt.Since = when.Sent
+		receipt.Since = g.Sent
 	}
 	if err == nil || ctx.Err() == nil { // a caller that leaves says nothing about the node
-		s.Noted(Event{Of: of, Node: node, Sent: receipt.Since, Err: err})
+		g.sender.Noted(Event{Of: g.of, Node: g.node, Sent: receipt.Since, Err: err})
 	}
 	return receipt, err
 }
