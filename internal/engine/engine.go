@@ -79,7 +79,7 @@ func New(cfg Config) *Engine {
 	limit := request.CommandLimit(cfg.Lease)
 	e.wheel = watchdog.NewWheel(e.clock, hold.Tick)
 	e.events = newEvents(cfg.Events, cfg.Logger, e.clock)
-	e.table.engine, e.table.keys = e, make(map[string]*Key)
+	e.table.engine = e
 	e.keeper.most = cfg.MaxKept
 	e.sender = request.New(request.Config{
 		Store: e.store, Clock: e.clock, Wheel: e.wheel, Lease: cfg.Lease, ReleaseTimeout: cfg.ReleaseTimeout,

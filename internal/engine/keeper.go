@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/hold"
@@ -34,7 +35,8 @@ type kept struct {
 	channel chan struct{} // of Wanted, for the present Hold; nil: it has not asked for one
 	gone    chan struct{} // closed when it was let go; nil: nobody has begun to
 
-	at *list.Element // among those that were idle; nil: it was not
+	at     *list.Element // among those that were idle; nil: it is not among them
+	placed atomic.Int64  // when it came to its place there, or 0
 }
 
 // keeper is what a client knows of all the grants that it keeps, and of names that other clients want.
@@ -42,7 +44,7 @@ type keeper struct {
 	most int
 
 	mu     sync.Mutex // innermost; guards what is below
-	idle   list.List  // of *Grant: the idle ones, and those that were and are in use again; the longest unused first
+	idle   list.List  // of *Grant: the idle ones, and those that were; the longest unused first, but for placeFor
 	wanted map[string]backOff
 }
 
@@ -55,6 +57,10 @@ type backOff struct {
 // KeepMost is how long after the request that brought it a grant is released when it is idle, however often it was
 // used: others may want the lock who have no way to say so, or the store may have lost it.
 const KeepMost = time.Second
+
+// placeFor is how long a grant keeps its place among the idle ones, though it was used since: a turn in memory then
+// needs nothing that is shared with other names.
+const placeFor = 100 * time.Millisecond
 
 const (
 	wantedMost = 4096 // names of which a client remembers that they were wanted
@@ -110,11 +116,15 @@ func (r *keeper) forgetLocked(now time.Duration) {
 	}
 }
 
-// rests notes that a grant is idle, from now on or again. If there are too many, it takes the longest unused one off,
-// and returns it: that may be in use.
-func (r *keeper) rests(g *Grant) (over *Grant) {
+// rests notes that a grant is idle since an instant, for the first time or again. If there are too many, it takes the
+// longest unused one off, and returns it: that may be in use.
+func (r *keeper) rests(g *Grant, at time.Duration) (over *Grant) {
+	if placed := g.kept.placed.Load(); placed > 0 && at-time.Duration(placed) < placeFor {
+		return nil // should it be taken off at this moment, it is let go
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	g.kept.placed.Store(int64(at))
 	if g.kept.at != nil {
 		r.idle.MoveToBack(g.kept.at)
 		return nil
@@ -139,6 +149,7 @@ func (r *keeper) removeLocked(g *Grant) {
 	if g.kept.at != nil {
 		r.idle.Remove(g.kept.at)
 		g.kept.at = nil
+		g.kept.placed.Store(0)
 	}
 }
 
@@ -181,7 +192,7 @@ func (k *Key) rest(g *Grant, at time.Duration) bool {
 		g.kept.timer.Init(func(arg any) { arg.(*Grant).idleFor() }, g)
 		e.wheel.Schedule(&g.kept.timer, g.idleUntilLocked())
 	}
-	if oldest := e.keeper.rests(g); oldest != nil {
+	if oldest := e.keeper.rests(g, at); oldest != nil {
 		e.sender.Spawn(oldest.letGo) // refused when Close is at work, which ends it
 	}
 	return true

@@ -15,13 +15,16 @@ func TestTheLongestUnusedIsLetGo(t *testing.T) {
 	for i := range idle {
 		idle[i] = &Grant{id: fmt.Sprint(i), kept: &kept{}}
 	}
+	at := time.Minute
 	for i := range 3 {
-		require.Nil(t, r.rests(idle[i]))
+		require.Nil(t, r.rests(idle[i], at))
 	}
-	require.Nil(t, r.rests(idle[0])) // it was used, and is idle again
-	require.Equal(t, "1", r.rests(idle[3]).id)
-	require.Equal(t, "2", r.rests(idle[4]).id)
-	require.Equal(t, "0", r.rests(idle[1]).id)
+	require.Nil(t, r.rests(idle[1], at+placeFor-1)) // it was used, and is idle again so soon that it keeps its place
+	at += placeFor
+	require.Nil(t, r.rests(idle[0], at)) // and this one after longer
+	require.Equal(t, "1", r.rests(idle[3], at).id)
+	require.Equal(t, "2", r.rests(idle[4], at).id)
+	require.Equal(t, "0", r.rests(idle[1], at).id, "it was taken off, and so has a new place at once")
 	require.False(t, r.isEmpty())
 	for _, one := range idle {
 		r.remove(one)

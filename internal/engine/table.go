@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -12,14 +11,11 @@ import (
 )
 
 // table is the Keys of a client, by their names. Whether a Key is in it is decided under the mutex of the Key, which is
-// marked dead as it is removed. The table's own is innermost: it is held for as long as it takes to look into the map,
-// and calls that find their Key there do not wait for one another.
+// marked dead as it is removed. The map has no mutex that calls on different names would take from one another.
 type table struct {
 	engine   *Engine
 	deserted deserted
-
-	mu   sync.RWMutex // guards keys
-	keys map[string]*Key
+	keys     sync.Map // *Key by string
 }
 
 // lock returns the Key of a name with its mutex held, and makes it if there is none. A Key that another step removes
@@ -41,29 +37,19 @@ func (t *table) lock(name string) *Key {
 
 // get returns the Key of a name, which may be dead by the time its mutex is taken; nil if there is none.
 func (t *table) get(name string) *Key {
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	return t.keys[name]
+	k, _ := t.keys.Load(name)
+	found, _ := k.(*Key)
+	return found
 }
 
 // make returns the Key of a name, as get does, and makes it if there is still none.
 func (t *table) make(name string) *Key {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	k := t.keys[name]
-	if k == nil {
-		k = &Key{table: t, name: name}
-		t.keys[name] = k
-	}
-	return k
+	k, _ := t.keys.LoadOrStore(name, &Key{table: t, name: name})
+	return k.(*Key)
 }
 
 // remove takes the Key of a name out, which the caller has marked dead.
-func (t *table) remove(name string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.keys, name)
-}
+func (t *table) remove(name string) { t.keys.Delete(name) }
 
 // peek returns the Key of a name with its mutex held; nil if there is none. The caller changes nothing that could leave
 // the Key without a need, and unlocks the mutex.
@@ -77,14 +63,13 @@ func (t *table) peek(name string) *Key {
 
 // each calls f with each Key in turn, under its mutex: what it sees is not of one instant.
 func (t *table) each(f func(k *Key)) {
-	t.mu.RLock()
-	all := slices.Collect(maps.Values(t.keys))
-	t.mu.RUnlock()
-	for _, k := range all {
+	t.keys.Range(func(_, at any) bool {
+		k := at.(*Key)
 		k.mu.Lock()
 		f(k)
 		k.mu.Unlock()
-	}
+		return true
+	})
 }
 
 // all returns every grant there is, not all at one instant. Its callers (Close, and a change of the primary) can do

@@ -46,7 +46,7 @@ type floor struct {
 func newFloor(t *testing.T) *floor {
 	e := &Engine{clock: watchdog.NewClock()}
 	e.sender = request.New(request.Config{Clock: e.clock})
-	e.table.engine, e.table.keys = e, make(map[string]*Key)
+	e.table.engine = e
 	e.wheel = watchdog.NewWheel(e.clock, hold.Tick)
 	e.watchdog = watchdog.New(watchdog.Config{
 		Wheel: e.wheel, Clock: e.clock, Period: floorLease / 3,

@@ -143,12 +143,14 @@ func Exchange(x crash.Exchange, send func() error) error {
 // wait for one another. Once it is closed the number only falls, but for what a call that is still counted starts
 // (follow); so it comes to zero once.
 type calls struct {
-	word atomic.Int64
-	over chan struct{} // closed when Close was called and the last one has ended
+	closed atomic.Bool   // as word says it, for those that only ask
+	over   chan struct{} // closed when Close was called and the last one has ended
+	_      [64]byte      // those that ask do not wait for the word, which changes with every call
+	word   atomic.Int64
 }
 
 const (
-	closed  = 1
+	closing = 1
 	oneCall = 2
 )
 
@@ -156,7 +158,7 @@ const (
 func (c *calls) begin() bool {
 	for {
 		word := c.word.Load()
-		if word&closed != 0 {
+		if word&closing != 0 {
 			return false
 		}
 		if c.word.CompareAndSwap(word, word+oneCall) {
@@ -166,18 +168,19 @@ func (c *calls) begin() bool {
 }
 
 func (c *calls) done() {
-	if c.word.Add(-oneCall) == closed {
+	if c.word.Add(-oneCall) == closing {
 		close(c.over)
 	}
 }
 
 // close lets no more begin. It reports false if that was done before.
 func (c *calls) close() bool {
-	word := c.word.Or(closed)
+	word := c.word.Or(closing)
+	c.closed.Store(true)
 	if word == 0 {
 		close(c.over)
 	}
-	return word&closed == 0
+	return word&closing == 0
 }
 
 // Begin registers a call that Close is to join, and that ends with Done. It reports false on a closed Sender.
@@ -222,7 +225,7 @@ func (s *Sender) Close() bool {
 func (s *Sender) Closing() <-chan struct{} { return s.closing }
 
 // Closed reports whether Close was called.
-func (s *Sender) Closed() bool { return s.calls.word.Load()&closed != 0 }
+func (s *Sender) Closed() bool { return s.calls.closed.Load() }
 
 // Wait joins the calls under way, once Close was called.
 func (s *Sender) Wait() { <-s.calls.over }
