@@ -136,6 +136,10 @@ func init() {
 			name: "a lock that was kept goes on with its series when its last turn was short",
 			file: "internal/engine/key.go", old: "last, ends = g.since, k.wanted", new: "last, ends = last, k.wanted",
 			in: "internal/engine", by: "^TestALockThatWasKeptIsLeftForLonger$",
+		}, {
+			name: "an idle lock that was taken off for others is not listed when it is idle again",
+			file: "internal/engine/keeper.go", old: "g.kept.placed.Store(0)", new: "_ = g",
+			in: "internal/engine", by: "^TestTheLongestUnusedIsLetGo$",
 		},
 	}...)
 }

@@ -642,8 +642,8 @@ var table = append(histories, []mutant{
 	}, {
 		name: "a hold whose grace has begun is given out",
 		file: "internal/engine/grant.go",
-		old:  `if req.Grace > 0 && g.Lease`,
-		new:  `if req.Grace < 0 && g.Lease`,
+		old:  `if c.Grace > 0 && g.Lease`,
+		new:  `if c.Grace < 0 && g.Lease`,
 		in:   "rlock", by: "^TestAHoldThatComesInItsGraceIsNotGivenOut$",
 	}, {
 		name: "a reader that joins has no grace",

@@ -24,7 +24,8 @@ func TestTheLongestUnusedIsLetGo(t *testing.T) {
 	require.Nil(t, r.rests(idle[0], at)) // and this one after longer
 	require.Equal(t, "1", r.rests(idle[3], at).id)
 	require.Equal(t, "2", r.rests(idle[4], at).id)
-	require.Equal(t, "0", r.rests(idle[1], at).id, "it was taken off, and so has a new place at once")
+	require.Equal(t, "0", r.rests(idle[1], at).id)
+	require.Same(t, idle[3], r.rests(idle[0], at), "it was taken off, and so has a new place at once")
 	require.False(t, r.isEmpty())
 	for _, one := range idle {
 		r.remove(one)

@@ -4,7 +4,7 @@
 // A request can be lost before it is carried out, its reply can be lost after, a copy of it can come later, and its
 // caller can leave in between. Four rules make that safe:
 //
-//   - A request that takes something says how late it may be carried out (see [Sender.Send]). Beyond that the store
+//   - A request that takes something says how late it may be carried out (see [Sending]). Beyond that the store
 //     does nothing for it, so there is an instant after which no copy of it does anything.
 //   - A request is sent again under the same id ([Sender.Retry]). Carried out twice, it takes one hold.
 //   - A caller that leaves ([Call]) hands its request over: what the late reply grants is released.
