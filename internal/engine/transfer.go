@@ -174,7 +174,9 @@ func (e *Engine) Import(ctx context.Context, req *Request, from Passage) (l *hol
 // which nothing is known in the end is disowned. For an import that takes the hold from both sides, which is safe: the
 // passage is used up then, and the caller is told that the store did not answer. If the hold is not there, the error
 // matches NotHeld. Late is until when a copy of a request without an answer may come.
-func (e *Engine) adopt(ctx context.Context, x crash.Exchange, req *Request, ask store.Ask) (late store.Late, err error) {
+func (e *Engine) adopt(
+	ctx context.Context, x crash.Exchange, req *Request, ask store.Ask,
+) (late store.Late, err error) {
 	ask.Lease, ask.Once = req.Lease, true
 	w := &waiter{req: req} // in no queue
 	var sent *asked
