@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/handle"
+	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/internal/vocabulary"
 	"github.com/holdfast-go/holdfast/lock"
@@ -100,7 +101,8 @@ func (c *Client) Lock(proto store.Protocol, opts []lock.Option, anew bool, err e
 // Request returns a request with the options; the protocol must still be set.
 func (c *Client) Request(opts []lock.Option) (engine.Request, error) {
 	o := handle.Collect(opts)
-	req := o.Apply(engine.Request{Lease: c.Lease, Renewed: true, MaxWait: c.MaxWait})
+	renewed := hold.Want{Terms: hold.Terms{Lease: c.Lease, Renewed: true}}
+	req := o.Apply(engine.Request{Want: renewed, MaxWait: c.MaxWait})
 	return req, firstError(o.Err, CheckTimes(o, req, c.Lease))
 }
 

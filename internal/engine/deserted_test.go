@@ -29,7 +29,7 @@ func (f *floor) turn(key string, ends runEnd) {
 }
 
 func keyed(key string) *Request {
-	return &Request{Proto: side{mode: "w", key: key}, Lease: floorLease, Renewed: true}
+	return &Request{Proto: side{mode: "w", key: key}, Want: floorWant}
 }
 
 // out is until when a caller that comes to a key now leaves it to others, if it does not listen.

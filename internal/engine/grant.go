@@ -87,7 +87,7 @@ func (e *Engine) newGrantLocked(
 	if req.Keep > 0 || req.Yields {
 		g.kept = &kept{}
 	}
-	return g, g.InitLocked(&e.holds, &k.mu, start, req.want().Terms, fence)
+	return g, g.InitLocked(&e.holds, &k.mu, start, req.Terms, fence)
 }
 
 // attach makes the first level of a Hold, with its context. It reports false if the Hold was lost
@@ -112,7 +112,7 @@ func attach(ctx context.Context, h *hold.Hold, c call) (*hold.Level, bool) {
 func begin(ctx context.Context, h *hold.Hold, c call) (*hold.Level, bool) {
 	g := grantOf(h)
 	ctx, owner := c.observed.Holds(ctx, g.id, h.Fence, h.Start())
-	l, ok := h.Attach(ctx, c.want(), owner)
+	l, ok := h.Attach(ctx, &c.Want, owner)
 	if ok {
 		g.retainFor(c.MinHold)
 	} else {

@@ -61,7 +61,7 @@ func (t *table) join(req *Request) *hold.Level {
 	if g == nil || g.proto.Mode() != req.Proto.Mode() || k.queue != nil && !k.queue.Join(req.Proto) {
 		return nil
 	}
-	return g.JoinLocked(req.want(), g.fence)
+	return g.JoinLocked(&req.Want, g.fence)
 }
 
 // shares lets others join g if the waiter's own request brought it and the store looked at the gate. A read inside a
@@ -139,7 +139,7 @@ func (e *Engine) bring(w *waiter, h *hold.Hold) {
 	defer k.unlock()
 	k.queueLocked().Bring(&w.Waiter, func(other *localqueue.Waiter) bool {
 		o := waiterOf(other)
-		o.level = grantOf(h).JoinLocked(o.req.want(), h.Fence)
+		o.level = grantOf(h).JoinLocked(&o.req.Want, h.Fence)
 		return o.level != nil
 	})
 }

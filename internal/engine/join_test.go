@@ -52,7 +52,7 @@ func TestAGrantThatIsNotRenewedIsNotJoined(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := &joinStore{}
 		e := New(Config{Store: st, ClientID: "client", Lease: time.Minute, Logger: slog.New(slog.DiscardHandler)})
-		req := &Request{Proto: joinRules{}, Lease: time.Minute, Renewed: true}
+		req := &Request{Proto: joinRules{}, Want: hold.Want{Terms: hold.Terms{Lease: time.Minute, Renewed: true}}}
 		w := e.newWaiter(req, e.clock.Now(), outer{})
 		k := e.table.lock(req.Proto.Key())
 		g, h := e.newGrantLocked(k, req, w.ID, 0, e.clock.Now(), 0)

@@ -286,7 +286,7 @@ func (t *table) resume(req *Request) *hold.Hold {
 		k.queue != nil && !k.queue.Empty() {
 		return nil
 	}
-	h := g.PassToLocked(req.want(), now, g.fence+1, "")
+	h := g.PassToLocked(&req.Want, now, g.fence+1, "")
 	if h != nil {
 		g.fence, g.spare = g.fence+1, g.spare-1
 	}

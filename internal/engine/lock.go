@@ -13,10 +13,8 @@ import (
 // Request is what a caller wants to hold, and how. It is constant once it was given to an engine: a handle has one for
 // all its calls, and their waiters point to it.
 type Request struct {
-	Proto   store.Protocol
-	Lease   time.Duration
-	Renewed bool          // by the watchdog, until it is unlocked
-	Yields  bool          // its holder is told when others wait (see Wanted)
+	Proto store.Protocol
+	hold.Want
 	Loose   bool          // what is taken is nobody's: there is no hold (see Take)
 	Looks   bool          // with Loose: nothing is taken, and the answer is that of all who waited for it
 	Member  bool          // of a set that its caller tells observers of
@@ -24,11 +22,7 @@ type Request struct {
 	Reentry Reentry       // what becomes of a call whose context carries the lock already
 	MaxWait time.Duration // 0: as long as ctx allows
 	Waits   time.Duration // the whole wait, where MaxWait is what is left of it; for the error
-	Keep    time.Duration // for which the grant may be idle after its last hold; 0: it is released then
-	hold.Limits
-	Place string // where the call was made, if that is to be told: file and line
-	// OnBusy is called whenever the store says that another has it. It must not wait. Nil: nothing is.
-	OnBusy func()
+	OnBusy  func()        // is called whenever the store says that another has it, and must not wait; nil: nothing is
 }
 
 // call is a Lock or TryLock under way.
@@ -56,12 +50,6 @@ func (r *Request) limited(ctx context.Context) (context.Context, context.CancelF
 		return context.WithTimeoutCause(ctx, r.MaxWait, waitedError(max(r.Waits, r.MaxWait)))
 	}
 	return ctx, func() {}
-}
-
-// want is what the request wants.
-func (r *Request) want() hold.Want {
-	terms := hold.Terms{Lease: r.Lease, Renewed: r.Renewed, Keep: r.Keep, Yields: r.Yields}
-	return hold.Want{Terms: terms, Limits: r.Limits, Place: r.Place}
 }
 
 // outer is a hold that another side of its lock is asked for inside. The zero outer is none.

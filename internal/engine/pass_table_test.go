@@ -71,7 +71,7 @@ func TestWhereMemoryIsNotEnough(t *testing.T) {
 	for name, spoil := range map[string]func(f *floor, g *Grant){
 		"no token is left": func(_ *floor, g *Grant) { g.spare = 0 },
 		"the hold is limited": func(_ *floor, g *Grant) {
-			l, _ := g.Current().Attach(context.Background(), hold.Want{Limits: hold.Limits{MaxHold: floorLease}}, nil)
+			l, _ := g.Current().Attach(context.Background(), &hold.Want{Limits: hold.Limits{MaxHold: floorLease}}, nil)
 			g.Withdraw(l)
 		},
 		"the next has a lease of its own": func(f *floor, _ *Grant) { f.waiters["w2"].req.Renewed = false },

@@ -34,6 +34,8 @@ func (p side) Inherits(held string) bool { return p.mode == "w" && held == "w" }
 // floorLease is longer than a test takes.
 const floorLease = time.Hour
 
+var floorWant = hold.Want{Terms: hold.Terms{Lease: floorLease, Renewed: true}}
+
 // floor is a table with one name's waiters and holds, by their letters.
 type floor struct {
 	t       *testing.T
@@ -65,7 +67,7 @@ func newFloor(t *testing.T) *floor {
 }
 
 func floorRequest(name string) *Request {
-	return &Request{Proto: side{mode: name[:1], key: "k"}, Lease: floorLease, Renewed: true}
+	return &Request{Proto: side{mode: name[:1], key: "k"}, Want: floorWant}
 }
 
 // waiter makes a waiter. Its name begins with r or w, and anything may follow.

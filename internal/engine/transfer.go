@@ -118,7 +118,8 @@ func (e *Engine) depart(g *Grant, fence int64, beside bool) (Passage, error) {
 		Key: []byte(g.proto.Key()), Client: e.cfg.ClientID, Secret: rand.Text(), Fence: fence,
 		Retain: g.RetainedUntil(),
 	}
-	req := &Request{Proto: g.parting(), Lease: max(e.cfg.Lease, g.Lease.ValidUntil()-e.clock.Now())}
+	req := &Request{Proto: g.parting()}
+	req.Lease = max(e.cfg.Lease, g.Lease.ValidUntil()-e.clock.Now())
 	late, err := e.adopt(background, crash.Export, req, store.Ask{ID: p.id(), From: g.id, Beside: beside})
 	if err != nil {
 		return Passage{}, err

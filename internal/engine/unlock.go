@@ -189,7 +189,7 @@ func (g *Grant) successorLocked(w *waiter, now time.Duration) *hold.Hold {
 	if w.Registers() {
 		place = w.ID
 	}
-	next := g.PassToLocked(w.req.want(), now, fence, place)
+	next := g.PassToLocked(&w.req.Want, now, fence, place)
 	if next == nil {
 		return nil
 	}

@@ -385,7 +385,7 @@ func (s *world) comes(a *actor, b *breed) error {
 	if b.join {
 		proto.traits = shares
 	}
-	a.req = &Request{Proto: proto, Lease: floorLease, Renewed: true}
+	a.req = &Request{Proto: proto, Want: floorWant}
 	if s.engine.Closed() {
 		a.phase = gone
 		return nil

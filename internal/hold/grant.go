@@ -247,7 +247,7 @@ func (g *Grant) passesLocked(now time.Duration) bool {
 // first, the Hold is over, and the read is refused.
 //
 // Place is the id of the next caller's place in the store's queue; "": it has none. It stays there until the release.
-func (g *Grant) PassToLocked(want Want, now time.Duration, fence int64, place string) *Hold {
+func (g *Grant) PassToLocked(want *Want, now time.Duration, fence int64, place string) *Hold {
 	if g.state != between && g.state != idle || want.Terms != g.terms || want.MinHold > 0 || !g.passesLocked(now) {
 		return nil
 	}
@@ -295,7 +295,7 @@ const shareMost = 64
 // A reader that joins and the last one that leaves both take the mutex. If the one that leaves is first, the grant is
 // between, and the newcomer asks the store by an id of its own. If the newcomer is first, the other is not the last any
 // more and sends nothing. No release can be on its way for a grant that a reader then joins.
-func (g *Grant) JoinLocked(want Want, fence int64) *Level {
+func (g *Grant) JoinLocked(want *Want, fence int64) *Level {
 	now := g.host.Clock.Now()
 	if g.state != stands || now >= g.joins || !g.terms.Renewed || want.Terms != g.terms || !g.healthyLocked(now) ||
 		!g.neededLocked() || g.levelsLocked() >= shareMost {

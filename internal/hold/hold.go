@@ -69,7 +69,7 @@ func (h *Hold) MarkSingle() bool {
 
 // Attach makes the first level of a Hold, with its context, for a call that wants that. It reports false if the Hold
 // was lost before its owner got to see it.
-func (h *Hold) Attach(ctx context.Context, want Want, owner *Owner) (*Level, bool) {
+func (h *Hold) Attach(ctx context.Context, want *Want, owner *Owner) (*Level, bool) {
 	l := h.newLevel(owner, want.Place)
 	h.grant.mu.Lock()
 	defer h.grant.mu.Unlock()
