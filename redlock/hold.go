@@ -51,32 +51,51 @@ const (
 type hold struct {
 	client *Client
 	lock   *quorumLock
+	attempt
+
+	mu    sync.Mutex // guards all below
+	phase phase
+	spots []spot // one for each node
+	tokens
+	ballot
+	parting
+}
+
+// attempt is what the nodes are asked for. It is constant.
+type attempt struct {
 	id     string // by which the engine knows it
 	nodeID string // by which the nodes know it
 	lease  int64  // ms
 	until  int64  // not-after of its acquisition, in the client's own time
 	wish   int64  // the proposed token
 	split  int64  // how many attempts before this one, one after another, shared the nodes with others'
+}
 
-	mu      sync.Mutex // guards all below
-	phase   phase
-	spots   []spot // one for each node
-	fence   int64  // from confirming on: the newest of its tokens
-	spare   int64  // how many numbers right below fence are its tokens too
-	offer   int64  // the highest token that a node asked for
-	floor   int64  // no node that granted in time knows of a token at or above it
+// tokens are what is known of those of a hold.
+type tokens struct {
+	fence int64 // from confirming on: the newest of its tokens
+	spare int64 // how many numbers right below fence are its tokens too
+	offer int64 // the highest token that a node asked for
+	floor int64 // no node that granted in time knows of a token at or above it
+}
+
+// ballot is what came of asking, beside grants.
+type ballot struct {
 	decided chan struct{}
 	done    bool // decided is closed
 	failed  map[*node]error
 	busy    []time.Duration // the rest of others' leases
+}
 
-	awaited bool          // the engine waits for the result of the release
-	freed   chan struct{} // closed when the result of the release is known
-	settled bool
-	lost    bool  // a quorum did not have it any more when it was released
-	yes     int   // nodes that released it
-	others  int64 // the other clients that one of them told of it; negative: none could tell
-	live    bool  // it was held: others may wait for its release
+// parting is what is known of the release of a hold.
+type parting struct {
+	awaited bool          // the engine waits for the result
+	freed   chan struct{} // closed when the result is known
+	settled bool          // freed is closed
+	lost    bool          // a quorum did not have the hold any more
+	yes     int           // nodes that released it
+	others  int64         // the other clients that one of them told of it; negative: none could tell
+	live    bool          // it was held: others may wait for its release
 }
 
 // spot is one node's part.
@@ -90,11 +109,16 @@ type spot struct {
 }
 
 func (c *Client) newHold(lock *quorumLock, ask *redisstore.Ask) *hold {
-	return &hold{client: c, lock: lock, id: ask.ID, nodeID: c.nodeID(ask), until: ask.NotAfter,
-		split: max(ask.Ticket-1, 0), others: -1,
-		lease: ask.Lease.Milliseconds(), wish: c.propose(c.clock.Now()),
-		spots: make([]spot, len(c.nodes)), decided: make(chan struct{}),
-		failed: make(map[*node]error), freed: make(chan struct{})}
+	return &hold{
+		client: c, lock: lock,
+		attempt: attempt{
+			id: ask.ID, nodeID: c.nodeID(ask), lease: ask.Lease.Milliseconds(), until: ask.NotAfter,
+			wish: c.propose(c.clock.Now()), split: max(ask.Ticket-1, 0),
+		},
+		spots:   make([]spot, len(c.nodes)),
+		ballot:  ballot{decided: make(chan struct{}), failed: make(map[*node]error)},
+		parting: parting{freed: make(chan struct{}), others: -1},
+	}
 }
 
 // maxTried is how many ids of failed attempts are remembered.
