@@ -69,7 +69,7 @@ func TestIdleConnectionsThatDied(t *testing.T) {
 			user, to := newRole(t, of, "")
 			pgtest.Run(t, of, "GRANT SELECT, INSERT, UPDATE ON holdfast_lock TO "+user)
 			if name == "timed out" {
-				pgtest.Run(t, of, "ALTER ROLE "+user+" SET idle_session_timeout = '100ms'")
+				pgtest.Run(t, of, "ALTER ROLE "+user+" SET idle_session_timeout = '1s'") // longer than a busy machine needs between two steps
 			}
 			proxy := pgproxy.Start(t, pgtest.Shared(t).Addr())
 			c := client(t, pool(t, proxy.To(to)), pglock.Options{})
