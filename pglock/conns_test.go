@@ -69,7 +69,8 @@ func TestIdleConnectionsThatDied(t *testing.T) {
 			user, to := newRole(t, of, "")
 			pgtest.Run(t, of, "GRANT SELECT, INSERT, UPDATE ON holdfast_lock TO "+user)
 			if name == "timed out" {
-				pgtest.Run(t, of, "ALTER ROLE "+user+" SET idle_session_timeout = '1s'") // longer than a busy machine needs between two steps
+				// A busy machine may need some tenths of a second between two steps of a call.
+				pgtest.Run(t, of, "ALTER ROLE "+user+" SET idle_session_timeout = '1s'")
 			}
 			proxy := pgproxy.Start(t, pgtest.Shared(t).Addr())
 			c := client(t, pool(t, proxy.To(to)), pglock.Options{})
