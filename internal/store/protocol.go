@@ -29,7 +29,8 @@ type Rules interface {
 type Protocol interface {
 	Rules
 
-	// Acquire takes the lock, not later than the ask allows. The receipt comes with an error, too.
+	// Acquire takes the lock, not later than the ask allows. The receipt comes with an error, too. Nobody changes the
+	// ask until the request is over, also if it was left ([Left]).
 	Acquire(ctx context.Context, ask *Ask) (AcquireReply, Receipt, error)
 	Release(ctx context.Context, id string) (ReleaseReply, error)
 	// Levels tells how many levels a hold has: to instead of from, if that is what stands. It returns what stands then,
