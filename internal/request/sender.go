@@ -143,14 +143,13 @@ func Exchange(x crash.Exchange, send func() error) error {
 // wait for one another. Once it is closed the number only falls, but for what a call that is still counted starts
 // (follow); so it comes to zero once.
 type calls struct {
-	closed atomic.Bool   // as word says it, for those that only ask
-	over   chan struct{} // closed when Close was called and the last one has ended
-	_      [64]byte      // those that ask do not wait for the word, which changes with every call
-	word   atomic.Int64
+	over chan struct{} // closed when Close was called and the last one has ended
+	_    [64]byte      // to read what stands before it does not wait for the word, which every call changes
+	word atomic.Int64
 }
 
 const (
-	closing = 1
+	closed  = 1
 	oneCall = 2
 )
 
@@ -158,7 +157,7 @@ const (
 func (c *calls) begin() bool {
 	for {
 		word := c.word.Load()
-		if word&closing != 0 {
+		if word&closed != 0 {
 			return false
 		}
 		if c.word.CompareAndSwap(word, word+oneCall) {
@@ -168,19 +167,18 @@ func (c *calls) begin() bool {
 }
 
 func (c *calls) done() {
-	if c.word.Add(-oneCall) == closing {
+	if c.word.Add(-oneCall) == closed {
 		close(c.over)
 	}
 }
 
 // close lets no more begin. It reports false if that was done before.
 func (c *calls) close() bool {
-	word := c.word.Or(closing)
-	c.closed.Store(true)
+	word := c.word.Or(closed)
 	if word == 0 {
 		close(c.over)
 	}
-	return word&closing == 0
+	return word&closed == 0
 }
 
 // Begin registers a call that Close is to join, and that ends with Done. It reports false on a closed Sender.
@@ -225,7 +223,14 @@ func (s *Sender) Close() bool {
 func (s *Sender) Closing() <-chan struct{} { return s.closing }
 
 // Closed reports whether Close was called.
-func (s *Sender) Closed() bool { return s.calls.closed.Load() }
+func (s *Sender) Closed() bool {
+	select {
+	case <-s.closing:
+		return true
+	default:
+		return false
+	}
+}
 
 // Wait joins the calls under way, once Close was called.
 func (s *Sender) Wait() { <-s.calls.over }
