@@ -46,7 +46,8 @@ func (elsewhere) Error() string { return "another of the locks is busy" }
 
 // LockAll takes all locks or none, by one script: it waits in the queue of one that is busy, holding
 // nothing, and tries all when that one may be free. The levels are in the order of the requests; the
-// last one's context carries all. Locks that ctx carries are entered again, when all others are held.
+// last one's context carries all. Locks that ctx carries are entered again, when all others are held. The requests have
+// neither Keep nor Yields, for a set is released as one.
 //
 // For example, one set wants a and b, another one b and a, and a plain caller holds b. Both sets ask, are told that
 // b is busy, and stand in b's queue, the first before the second; neither holds a. When b is released, the first
@@ -111,9 +112,7 @@ func (e *Engine) carriedOf(ctx context.Context, reqs []*Request) (*lockSet, []*h
 	for i, req := range reqs {
 		l := e.carried(ctx, req.Proto)
 		if l == nil {
-			plain := *req
-			plain.Keep, plain.Yields = 0, false // a set is released as one
-			g.reqs = append(g.reqs, &plain)
+			g.reqs = append(g.reqs, req)
 			g.busy = g.busy || req.Busy
 			continue
 		}
