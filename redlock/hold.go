@@ -82,7 +82,7 @@ type tokens struct {
 // ballot is what came of asking, beside grants.
 type ballot struct {
 	decided chan struct{}
-	done    bool // decided is closed
+	done    bool // no further answer changes it: decided is closed, or the caller has stopped waiting
 	failed  map[*node]error
 	busy    []time.Duration // the rest of others' leases
 }

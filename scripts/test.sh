@@ -50,7 +50,7 @@ joined() {
 	cat "$scratch/aside.log"
 }
 
-# Long searches compute for minutes, so they run while the tests of make test-all wait.
+# Long searches do nothing but compute, so they run while the tests of make test-all wait.
 computing='^TestLongSearch'
 
 case $half in

@@ -13,7 +13,8 @@ import (
 )
 
 // kept is what a grant has that may be idle, or whose holders want to learn that others wait. The mutex of the Key
-// guards it, but for its place among the idle ones, which is the keeper's.
+// guards it, but for its place among the idle ones, which the keeper's guards. Since when it has its place is read
+// without a mutex.
 //
 // A grant that was asked for with Keep stays with the process when its last Hold is over and nobody here waits: it is
 // idle, and the next call has it without a request. No other client can see that. So it must not stay for long where

@@ -22,7 +22,7 @@ type Request struct {
 	Reentry Reentry       // what becomes of a call whose context carries the lock already
 	MaxWait time.Duration // 0: as long as ctx allows
 	Waits   time.Duration // the whole wait, where MaxWait is what is left of it; for the error
-	OnBusy  func()        // is called whenever the store says that another has it, and must not wait; nil: nothing is
+	OnBusy  func()        // called whenever the store says that another has it; must not wait; may be nil
 }
 
 // call is a Lock or TryLock under way.

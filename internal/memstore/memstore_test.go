@@ -117,8 +117,8 @@ func open(
 	return client, st
 }
 
-// The lock of a process that has died is free when its lease is over, though the server's clock was set back while it
-// had it, and renewed it since: it was seen at once, whatever that clock says.
+// The lock of a process that has died is free when its lease is over, though the server's clock was set back after the
+// process had taken it, to before that: when a lock is committed does not depend on that clock.
 func TestALeaseEndsThoughTheClockWasSetBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

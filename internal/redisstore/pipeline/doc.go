@@ -17,8 +17,8 @@
 //   - one that is under way has one outcome: the caller takes the answer, or it leaves and gets [store.Left]. Both, or
 //     neither, cannot be, even if its context ends at the moment at which the answer comes.
 //
-// A call that its caller has seen answered is used again for another; one that was left never is, since the worker may
-// still come to it.
+// When a caller has its answer, the pipe uses its call again for another request. It never uses a call again that was
+// left, since the worker may still come to it.
 //
 // A caller that left learns by Left.Settled when the exchange is over, or the time of the call; the server refuses a
 // script that comes after its not-after. Until then the call may be carried out, so nobody may rely on the contrary.
