@@ -268,7 +268,9 @@ func aclMultilock(a *aclTrial) {
 func aclRedlock(a *aclTrial) {
 	aclToken(a, a.name)
 	client := func() *redlock.Client {
-		client, err := redlock.NewClient(a.rdbs, &redlock.Options{ClientOptions: a.opts, BehindProxy: true})
+		client, err := redlock.NewClient(a.rdbs, &redlock.Options{
+			ClientOptions: a.opts, NodeTimeout: aclLease / 6, BehindProxy: true,
+		})
 		a.ok(err)
 		a.opened(client)
 		a.cleanup(func() { _ = client.Close() })

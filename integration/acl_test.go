@@ -63,7 +63,7 @@ func TestTheRightsOnThePageSufficeAndEachIsNeeded(t *testing.T) {
 				may := page.isOptional(kind.heading, right)
 				switch {
 				case len(denied) == 0:
-					t.Errorf("%s is not needed", right)
+					t.Errorf("%s is not needed: the server refuses nothing, and this fails: %v", right, failed)
 				case may && len(failed) > 0:
 					t.Errorf("%s is not optional: %s", right, strings.Join(failed, "; "))
 				case !may && len(failed) == 0:

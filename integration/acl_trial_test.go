@@ -19,7 +19,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-const aclLease = 3 * time.Second
+const aclLease = 6 * time.Second
 
 // aclTrial is one life of locks under a user with certain rights. It stands in for a test, so that a life can be
 // written with require and its failure be an expected one.

@@ -166,7 +166,7 @@ func TestWhatIsLogged(t *testing.T) {
 	failed := make(chan error, 64)
 	client := conductClient(t, proxy.Addr(), &rlock.ClientOptions{
 		// A request may take a sixth of the lease. If a busy machine needs longer, the client logs an outage.
-		Lease: 2 * observerLease, ReleaseTimeout: 500 * time.Millisecond, Logger: slog.New(log),
+		Lease: 6 * observerLease, ReleaseTimeout: 500 * time.Millisecond, Logger: slog.New(log),
 		Observer: &rlock.Observer{Renewed: func(_ string, err error) { failed <- err }},
 	})
 	held, unlock := conductTake(t, conductCtx(t), rlock.New(client, "l"))

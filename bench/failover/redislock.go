@@ -92,6 +92,15 @@ func (h *peerHold) keep() {
 
 func (h *peerHold) Told() <-chan struct{} { return h.told }
 
+func (h *peerHold) Why() error {
+	select {
+	case <-h.told:
+		return errLost
+	default:
+		return nil
+	}
+}
+
 func (h *peerHold) Until() time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -101,10 +110,8 @@ func (h *peerHold) Until() time.Time {
 func (h *peerHold) Unlock() error {
 	h.cancel()
 	h.keeping.Wait()
-	select {
-	case <-h.told:
-		return errLost
-	default:
-		return h.lock.Release(context.Background())
+	if err := h.Why(); err != nil {
+		return err
 	}
+	return h.lock.Release(context.Background())
 }

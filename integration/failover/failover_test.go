@@ -2,6 +2,7 @@ package failover_test
 
 import (
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,7 +29,8 @@ func TestWhatAFailoverCosts(t *testing.T) {
 			f := failover.Run(t, site, run.lease, failover.Ours)[0]
 			all = append(all, f)
 			t.Logf("%+v", f)
-			require.LessOrEqual(t, f.LostInTime, site.Alone(), "holds were lost though the replica served in time")
+			require.LessOrEqual(t, f.LostInTime, site.Alone(), "holds were lost though the replica served in time: %s",
+				strings.Join(f.Told, "\n"))
 			if site.Alone() > 0 {
 				require.Equal(t, site.Alone(), f.Lost, "those of a client that is alone with the old primary, and no others")
 			}

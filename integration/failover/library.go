@@ -29,6 +29,8 @@ type Client interface {
 type Held interface {
 	// Told is closed when the holder is told of a loss.
 	Told() <-chan struct{}
+	// Why is what the holder was told, nil until then.
+	Why() error
 	// Until is how long the hold may be relied on.
 	Until() time.Time
 	// Unlock ends it. The error says that it was lost, or that its state is unknown.
@@ -78,6 +80,8 @@ func (h *ourHold) Told() <-chan struct{} {
 	})
 	return told
 }
+
+func (h *ourHold) Why() error { return context.Cause(h.ctx) }
 
 func (h *ourHold) Until() time.Time {
 	hold, _ := h.lock.Held(h.ctx)

@@ -2,6 +2,7 @@ package failover
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -251,6 +252,7 @@ func (r *run) figures(struck, served time.Time) Figures {
 			f.Lost++
 			if k.struck.After(served.Add(2 * time.Second)) {
 				f.LostInTime++
+				f.Told = append(f.Told, fmt.Sprint(k.held.Why()))
 			}
 		}
 	}

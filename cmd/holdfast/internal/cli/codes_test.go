@@ -124,7 +124,7 @@ func TestCommandsEndAsThePageSays(t *testing.T) {
 				want = test.code
 			}
 			require.True(t, want != exitFailed || name == "doctor", "the page does not say how %s ends: %s", name, test.what)
-			args := append([]string{"--redis", test.url, "--lease", "600ms", name}, arguments[name]...)
+			args := append([]string{"--redis", test.url, "--lease", "3s", name}, arguments[name]...)
 			out, code := execute(t, args...)
 			assert.Equal(t, want, code, "%s, %s: %s", name, test.what, out)
 			if want == test.code {
