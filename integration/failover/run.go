@@ -36,6 +36,7 @@ func Run(t testing.TB, site *Site, lease time.Duration, libraries ...Library) []
 	}
 	late := watchLateness(runs[0].ctx)
 	time.Sleep(before)
+	site.replicated()
 	struck := time.Now()
 	for _, r := range runs {
 		r.note()

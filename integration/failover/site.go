@@ -118,6 +118,26 @@ func (s *Site) Name() string {
 	}
 }
 
+// replicated waits until the replicas have what was written so far. A primary that fails may lose what they lack, and a
+// holder of that is told that its hold is gone, in any library.
+func (s *Site) replicated() {
+	replicas := 1
+	if s.kind == SentinelOverTwo {
+		replicas = 2
+	}
+	rdb := redis.NewClient(s.old.Options())
+	defer func() { _ = rdb.Close() }()
+	conn, last := rdb.Conn(), s.Name() // WAIT counts what its own connection wrote
+	defer func() { _ = conn.Close() }()
+	redistest.Eventually(s.t, patience, func() bool {
+		if conn.Set(context.Background(), last, "", time.Second).Err() != nil {
+			return false
+		}
+		n, err := conn.Wait(context.Background(), replicas, time.Second).Result()
+		return err == nil && n >= int64(replicas)
+	}, "the replicas do not have the holds")
+}
+
 // strike makes the primary fail.
 func (s *Site) strike() {
 	switch s.kind {

@@ -88,6 +88,25 @@ func TestASilentPrimaryIsLeftWhenAnotherIsKnown(t *testing.T) {
 	})
 }
 
+// A server of a cluster that was only asked for the map, and has answered, is no primary that was replaced.
+func TestAReplicaThatWasAskedForTheMapIsNotLeft(t *testing.T) {
+	alone(t, func(f *follower, s *side, d dial) {
+		s.primaries = func(context.Context) ([]string, error) { return []string{"c"}, nil }
+		var told atomic.Int32
+		tell := func() { told.Add(1) }
+		f.changed.Store(&tell)
+		replica, err := d(t.Context(), "tcp", "replica")
+		require.NoError(t, err)
+		f.doubted.Store(true)
+		time.Sleep(time.Second)
+		require.False(t, closed(replica))
+		require.Zero(t, told.Load())
+		again, err := d(t.Context(), "tcp", "replica")
+		require.NoError(t, err, "it is refused")
+		require.NoError(t, errors.Join(replica.Close(), again.Close()))
+	})
+}
+
 // defect B2: a failure at once raises doubt at once, even while no goroutine beats.
 func TestAFailedDialRaisesDoubt(t *testing.T) {
 	alone(t, func(f *follower, s *side, _ dial) {

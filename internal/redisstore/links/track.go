@@ -155,20 +155,22 @@ func (ts *tracks) silent(now time.Time) bool {
 	return false
 }
 
-// peers returns the servers with a connection.
-func (ts *tracks) peers() map[string]bool {
+// peers returns the servers with a connection, or with one on which they owe an answer.
+func (ts *tracks) peers(owing bool) map[string]bool {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	all := make(map[string]bool, 1)
 	for t := range ts.open {
-		all[t.addr] = true
+		if !owing || t.asked.Load() != 0 {
+			all[t.addr] = true
+		}
 	}
 	return all
 }
 
 // peer returns the server of the only connection; "" if there is none.
 func (ts *tracks) peer() string {
-	for addr := range ts.peers() {
+	for addr := range ts.peers(false) {
 		return addr
 	}
 	return ""
