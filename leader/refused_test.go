@@ -102,7 +102,9 @@ func TestRunOfACandidateThatAQuorumRefuses(t *testing.T) {
 		nodes = append(nodes, rdb)
 	}
 	client, err := redlock.NewClient(nodes, &redlock.Options{
-		ClientOptions: rlock.ClientOptions{Logger: slog.New(slog.DiscardHandler)}, NoRestartGuard: true,
+		ClientOptions:  rlock.ClientOptions{Logger: slog.New(slog.DiscardHandler)},
+		NodeTimeout:    3 * time.Second,
+		NoRestartGuard: true,
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = client.Close() })

@@ -67,7 +67,7 @@ func options(lease time.Duration) redlock.Options {
 		ClientOptions: rlock.ClientOptions{
 			Lease: lease, MaxPoll: 100 * time.Millisecond, ReleaseTimeout: 2 * time.Second, Logger: quiet,
 		},
-		NodeTimeout:    min(lease/6, 200*time.Millisecond),
+		NodeTimeout:    min(lease/6, time.Second),
 		NoRestartGuard: true,
 	}
 }

@@ -2,6 +2,7 @@ package rlock_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -35,7 +36,7 @@ func TestARefusalAfterTheFirstWriteNamesItsCommandAndLeavesNothing(t *testing.T)
 		}},
 		"redlock": {[]any{"-del"}, func(t *testing.T, rdb redis.UniversalClient) rlock.Locker {
 			c, err := redlock.NewClient([]redis.UniversalClient{rdb}, &redlock.Options{
-				ClientOptions: *conductQuiet(nil), NoRestartGuard: true,
+				ClientOptions: *conductQuiet(nil), NodeTimeout: 3 * time.Second, NoRestartGuard: true,
 			})
 			require.NoError(t, err)
 			t.Cleanup(func() { _ = rdb.Close() })

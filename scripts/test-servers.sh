@@ -21,7 +21,7 @@ on() {
 	HOLDFAST_REDIS_SERVER=$program go run gotest.tools/gotestsum@v1.13.0 --format standard-quiet \
 		--format-hide-empty-pkg --jsonfile "$events/slow-$name.json" \
 		--rerun-fails="${HOLDFAST_RERUNS:-1}" --rerun-fails-max-failures=10 --packages "${*:-$packages}" \
-		-- -p 3 -parallel 6 -shuffle=on -timeout 15m </dev/null
+		-- -p 2 -parallel 6 -shuffle=on -timeout 15m </dev/null
 }
 
 runs=""

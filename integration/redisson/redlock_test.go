@@ -3,6 +3,7 @@ package redisson_test
 import (
 	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -27,6 +28,7 @@ func TestARedlockExcludesTheMembersOfRedissonRedLock(t *testing.T) {
 	}
 	client, err := redlock.NewClient(nodes, &redlock.Options{
 		ClientOptions:  rlock.ClientOptions{Logger: slog.New(slog.DiscardHandler)},
+		NodeTimeout:    3 * time.Second,
 		NoRestartGuard: true,
 	})
 	require.NoError(t, err)
