@@ -37,7 +37,7 @@ tests() {
 # aside PART FLAGS... runs a part beside another one, with less right to the processors, until joined.
 aside() {
 	(
-		renice -n 15 "$(exec sh -c 'echo $PPID')" >/dev/null 2>&1 || true
+		renice -n 19 "$(exec sh -c 'echo $PPID')" >/dev/null 2>&1 || true
 		tests "$@"
 		exit $failed
 	) >"$scratch/aside.log" 2>&1 &
@@ -62,9 +62,9 @@ fast)
 	joined
 	;;
 slow)
+	aside search -p 1 -run "$computing" -timeout 15m
 	# One package at a time is load enough for tests that count round trips.
 	tests bench -p 1 -timeout 5m
-	aside search -p 1 -run "$computing" -timeout 10m
 	tests slow $race -p 2 -timeout 25m
 	joined
 	# If a server was chosen, use that one.
