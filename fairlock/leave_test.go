@@ -52,7 +52,7 @@ func TestAWaitThatIsOverLeavesNothing(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	a := l.peer(rlock.ClientOptions{})
-	b := l.peer(rlock.ClientOptions{}, rlock.MaxWait(30*time.Millisecond))
+	b := l.peer(rlock.ClientOptions{}, rlock.MaxWait(500*time.Millisecond))
 	first := a.take()
 	for range 3 {
 		_, _, err := b.Lock.Lock(context.Background())

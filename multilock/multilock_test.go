@@ -171,7 +171,7 @@ func TestACallThatEndsLeavesNoMember(t *testing.T) {
 
 	_, unlock, err := rlock.New(rival, n[2]).Lock(within(t))
 	require.NoError(t, err)
-	_, _, err = multilock.New(locks(c, n...), rlock.MaxWait(30*time.Millisecond)).Lock(within(t))
+	_, _, err = multilock.New(locks(c, n...), rlock.MaxWait(500*time.Millisecond)).Lock(within(t))
 	require.ErrorIs(t, err, rlock.ErrBusy)
 	require.NotErrorIs(t, err, context.DeadlineExceeded)
 	require.NoError(t, unlock())

@@ -210,11 +210,11 @@ func ExampleMaxWait() {
 	_, unlock, err := rlock.New(client, "printer").Lock(context.Background())
 	fmt.Println(err)
 
-	hasty := rlock.New(client, "printer", rlock.MaxWait(50*time.Millisecond))
+	hasty := rlock.New(client, "printer", rlock.MaxWait(200*time.Millisecond))
 	err = hasty.Do(context.Background(), func(context.Context) error { return nil })
 	fmt.Println("busy:", errors.Is(err, rlock.ErrBusy), errors.Is(err, context.DeadlineExceeded))
 
-	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 	defer cancel()
 	_, _, err = rlock.New(client, "printer").Lock(ctx)
 	fmt.Println("busy:", errors.Is(err, rlock.ErrBusy), errors.Is(err, context.DeadlineExceeded))

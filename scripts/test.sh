@@ -34,10 +34,12 @@ tests() {
 		--packages "$("$scratch/suite" packages "$part")" -- -shuffle=on -vet=off -ldflags=-w "$@" || failed=1
 }
 
-# aside PART FLAGS... runs a part beside another one, with less right to the processors, until joined.
+# aside NICENESS PART FLAGS... runs a part beside another one, with less right to the processors, until joined.
 aside() {
+	nice=$1
+	shift
 	(
-		renice -n 19 "$(exec sh -c 'echo $PPID')" >/dev/null 2>&1 || true
+		renice -n "$nice" "$(exec sh -c 'echo $PPID')" >/dev/null 2>&1 || true
 		tests "$@"
 		exit $failed
 	) >"$scratch/aside.log" 2>&1 &
@@ -57,12 +59,12 @@ case $half in
 # Most tests wait: for a lease, a message, a failover. So more packages run at a time than there are processors, and the
 # modules beside the locks meanwhile.
 fast)
-	aside beside -p 1 -timeout 5m
+	aside 5 beside -p 1 -timeout 5m
 	tests fast $race -p 3 -parallel 4 -timeout 15m -skip "$computing"
 	joined
 	;;
 slow)
-	aside search -p 1 -run "$computing" -timeout 15m
+	aside 19 search -p 1 -run "$computing" -timeout 15m
 	# One package at a time is load enough for tests that count round trips.
 	tests bench -p 1 -timeout 5m
 	tests slow $race -p 2 -timeout 25m

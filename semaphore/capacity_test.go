@@ -20,7 +20,7 @@ func TestWithoutACapacityThereAreNoPermits(t *testing.T) {
 	s := semaphore.New(l.client, l.name)
 	refusals := map[string]error{}
 	_, _, refusals["an attempt"] = s.TryAcquire(t.Context(), 1)
-	short := semaphore.New(l.client, l.name, rlock.MaxWait(100*time.Millisecond))
+	short := semaphore.New(l.client, l.name, rlock.MaxWait(500*time.Millisecond))
 	_, _, refusals["a wait"] = short.Acquire(t.Context(), 1)
 	for what, err := range refusals {
 		require.ErrorIs(t, err, semaphore.ErrNoCapacity, what)

@@ -92,7 +92,7 @@ func TestACopyOfACountThatWasGivenUpCountsForNobody(t *testing.T) {
 	l := newLab(t, nil)
 	l.loadScripts()
 	s := l.counting(1)
-	late := semaphore.NewCounting(l.longLived(), l.name, rlock.MaxWait(100*time.Millisecond))
+	late := semaphore.NewCounting(l.longLived(), l.name, rlock.MaxWait(500*time.Millisecond))
 	gate := l.lateCopy("count_acquire")
 	require.ErrorIs(t, late.Acquire(l.bounded(), 2), rlock.ErrBusy)
 	require.NoError(t, s.Release(l.bounded(), 1))

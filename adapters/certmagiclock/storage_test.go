@@ -136,7 +136,7 @@ func TestHoldsOfTheApplicationDoNotCount(t *testing.T) {
 		ok, err := s.TryLock(ctx, "a")
 		require.NoError(t, err)
 		require.False(t, ok)
-		ctx, end := context.WithTimeout(ctx, 10*time.Millisecond)
+		ctx, end := context.WithTimeout(ctx, 500*time.Millisecond)
 		defer end()
 		require.ErrorIs(t, s.Lock(ctx, "a"), lock.ErrBusy)
 		return nil

@@ -40,7 +40,7 @@ func TestStreams(t *testing.T) {
 			t.Parallel()
 			lab := holdfasttest.New(t)
 			client := lab.Client(nil)
-			locks := of(client, rlock.MaxWait(10*time.Millisecond))
+			locks := of(client, rlock.MaxWait(500*time.Millisecond))
 			intercept := grpclock.Stream(locks, fromMetadata)
 			if first {
 				intercept = grpclock.StreamByFirstMessage(locks, nameOf)
@@ -134,7 +134,7 @@ func TestHandlersThatDoNotWait(t *testing.T) {
 		assert.Error(t, err)
 		return nil
 	}
-	short := of(client, rlock.MaxWait(10*time.Millisecond))
+	short := of(client, rlock.MaxWait(500*time.Millisecond))
 	c = serve(t, s, short, grpclock.StreamByFirstMessage(short, nameOf))
 	requireCode(t, codes.Aborted, called(t.Context(), t, c, "a"))
 	release()

@@ -90,7 +90,7 @@ func TestWhenTheLockIsNotToBeHad(t *testing.T) {
 	lab := holdfasttest.New(t)
 	client := lab.Client(nil)
 	inside := &service{unary: func(context.Context) error { t.Error("inside"); return nil }}
-	short := of(client, rlock.MaxWait(10*time.Millisecond))
+	short := of(client, rlock.MaxWait(500*time.Millisecond))
 	brief := serve(t, inside, short, grpclock.Stream(short, fromMetadata))
 	patient := serve(t, inside, of(client), grpclock.Stream(of(client), fromMetadata))
 	release := lab.HoldElsewhere("a")
@@ -180,7 +180,7 @@ func TestInterceptorsGetTheCause(t *testing.T) {
 	t.Parallel()
 	lab := holdfasttest.New(t)
 	l := rlock.New(lab.Client(nil), "a")
-	intercept := grpclock.Unary(of(lab.Client(nil), rlock.MaxWait(10*time.Millisecond)),
+	intercept := grpclock.Unary(of(lab.Client(nil), rlock.MaxWait(500*time.Millisecond)),
 		func(context.Context, string, any) string { return "a" })
 	require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error {
 		_, err := intercept(ctx, nil, &grpc.UnaryServerInfo{}, nil)

@@ -66,7 +66,7 @@ func TestTheHandlerHasTheHold(t *testing.T) {
 func TestRequestsExcludeOneAnother(t *testing.T) {
 	t.Parallel()
 	lab := holdfasttest.New(t)
-	l := rlock.New(lab.Client(nil), "a", rlock.MaxWait(10*time.Millisecond))
+	l := rlock.New(lab.Client(nil), "a", rlock.MaxWait(500*time.Millisecond))
 	h := always(l, func(http.ResponseWriter, *http.Request) { t.Error("inside") })
 	require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error {
 		w := served(h, request(ctx))

@@ -34,6 +34,12 @@ func init() {
 			new:  "c.state.CompareAndSwap(queued, left):\n\t\treturn context.DeadlineExceeded",
 			in:   "internal/redisstore/pipeline", by: "^TestACallThatNobodyWantsIsNotSent$",
 		}, {
+			name: "a replica that was asked for the map counts as a primary that was replaced",
+			file: "internal/redisstore/links/follow.go",
+			old:  "s.tracks.peers(s.tracks.dialled)",
+			new:  "s.tracks.peers(false)",
+			in:   "internal/redisstore/links", by: "^TestAReplicaThatWasAskedForTheMapIsNotLeft$",
+		}, {
 			name: "a call waits for others though a worker could be started",
 			file: "internal/redisstore/pipeline/node.go",
 			old:  `case n.alive < workers:`,

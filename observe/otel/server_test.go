@@ -19,7 +19,7 @@ func TestRenewalsOnAServer(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, otel.Options{})
 	locks, err := rlock.NewClient(redistest.Shared(t).Client(t),
-		&rlock.ClientOptions{Lease: 300 * time.Millisecond, Observer: l.Observer()})
+		&rlock.ClientOptions{Lease: 3 * time.Second, Observer: l.Observer()})
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, locks.Close()) }()
 	_, unlock, err := rlock.New(locks, "order:1:"+redistest.Key(t)).Lock(t.Context())

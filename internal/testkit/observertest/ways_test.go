@@ -42,7 +42,7 @@ var ways = map[string]struct {
 	}, outcomes{lock.OutcomeBusy}, nil},
 	"the longest wait": {func(s *scene) {
 		_, unlock := s.taken(s.rival.lock())
-		_, _, err := s.mine.lock(rlock.MaxWait(50 * time.Millisecond)).Lock(s.ctx())
+		_, _, err := s.mine.lock(rlock.MaxWait(500 * time.Millisecond)).Lock(s.ctx())
 		require.ErrorIs(s, err, rlock.ErrBusy)
 		require.NoError(s, unlock())
 	}, outcomes{lock.OutcomeBusy}, nil},
