@@ -302,7 +302,7 @@ func (g *Grant) JoinLocked(want *Want, fence int64) *Level {
 		return nil
 	}
 	h := g.beginLocked(now, fence)
-	l := h.newLevel(nil, want.Place)
+	l := h.newLevel(&h.first, nil, want.Place)
 	l.state = underWay
 	h.pushLocked(l)
 	h.limitLocked(nil, want.MaxHold)

@@ -17,6 +17,7 @@ type Hold struct {
 	next  *Hold         // another one that lives on the grant
 	depth int32         // levels, those under way included
 	top   *Level
+	first Level // that of the Lock call; others are nested in it
 	limit *limit
 	err   error // what it ended with; nil while it lives
 }
@@ -70,7 +71,7 @@ func (h *Hold) MarkSingle() bool {
 // Attach makes the first level of a Hold, with its context, for a call that wants that. It reports false if the Hold
 // was lost before its owner got to see it.
 func (h *Hold) Attach(ctx context.Context, want *Want, owner *Owner) (*Level, bool) {
-	l := h.newLevel(owner, want.Place)
+	l := h.newLevel(&h.first, owner, want.Place)
 	h.grant.mu.Lock()
 	defer h.grant.mu.Unlock()
 	if h.err != nil {
@@ -92,7 +93,7 @@ func (h *Hold) Nest(ctx context.Context, from *Level, maxHold time.Duration, cou
 	if h.err != nil || !g.Valid() {
 		return nil
 	}
-	l := h.newLevel(from.Owner(), "")
+	l := h.newLevel(new(Level), from.Owner(), "")
 	l.openLocked(ctx)
 	h.pushLocked(l)
 	h.limitLocked(l, maxHold)
@@ -134,9 +135,9 @@ func (h *Hold) Seen() (count int, until time.Duration) {
 	return int(h.depth), until
 }
 
-// newLevel makes a level of h, which is not in it yet.
-func (h *Hold) newLevel(owner *Owner, place string) *Level {
-	l := &Level{hold: h}
+// newLevel makes l a level of h, which is not in it yet.
+func (h *Hold) newLevel(l *Level, owner *Owner, place string) *Level {
+	l.hold = h
 	if owner != nil || place != "" {
 		l.apart.Store(&apart{owner: owner, place: place})
 	}
