@@ -54,7 +54,7 @@ func NewClient(etcd *clientv3.Client, opts *Options) (*Client, error) {
 // MinHold, Keep and Yields are refused, and so is a name below [Options.Prefix].
 func (c *Client) Lock(name string, opts ...lock.Option) *lock.Lock {
 	if c == nil || c.store == nil {
-		return (*lock.Lock)(handle.New(handle.Parts{Err: client.NotNew()}))
+		return (*lock.Lock)(handle.New(&handle.Parts{Err: client.NotNew()}))
 	}
 	_, err := c.core.Key(name)
 	if err == nil && strings.HasPrefix(name+"/", c.prefix) {

@@ -39,7 +39,7 @@ func (e *Election) Run(ctx context.Context, fn func(term context.Context) error)
 	if parts := (*handle.Lock)(e.lock).Parts(); e.err == nil && parts.Engine != nil {
 		watched := *parts
 		watched.Request.OnBusy = func() { accepted = true; e.trouble.end() }
-		candidate = (*lock.Lock)(handle.New(watched))
+		candidate = (*lock.Lock)(handle.New(&watched))
 	}
 	pause := firstPause
 	for {

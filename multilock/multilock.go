@@ -135,16 +135,17 @@ func open(member *lock.Lock, o handle.Options) (*engine.Engine, engine.Request, 
 	case parts.Engine == nil:
 		return nil, engine.Request{}, &lock.ArgumentError{Name: "lock", Problem: handle.NoLock}
 	}
-	req := o.Apply(parts.Request)
+	req := parts.Request
+	o.Apply(&req)
 	req.Keep, req.Yields = 0, false // of the member's own handle: a set is released as one
-	if err := vet(req, o, parts.Engine.Lease()); err != nil {
+	if err := vet(&req, &o, parts.Engine.Lease()); err != nil {
 		return nil, engine.Request{}, err
 	}
-	return parts.Engine, req, handle.CheckLease(req)
+	return parts.Engine, req, handle.CheckLease(&req)
 }
 
 // vet checks options of the set, and of a member, that a set cannot have.
-func vet(req engine.Request, o handle.Options, lease time.Duration) error {
+func vet(req *engine.Request, o *handle.Options, lease time.Duration) error {
 	switch {
 	case req.MinHold > 0:
 		return &lock.ArgumentError{Name: "MinHold", Value: req.MinHold, Problem: "must not be given in a set of locks"}

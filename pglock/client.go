@@ -63,7 +63,7 @@ func NewClient(pool *pgxpool.Pool, opts *Options) (*Client, error) {
 // byte. The options are those of package lock; Keep and Yields are refused.
 func (c *Client) Lock(name string, opts ...lock.Option) *lock.Lock {
 	if c == nil || c.store == nil {
-		return (*lock.Lock)(handle.New(handle.Parts{Err: client.NotNew()}))
+		return (*lock.Lock)(handle.New(&handle.Parts{Err: client.NotNew()}))
 	}
 	return c.core.Lock(c.store.Lock(name), opts, false, c.check(name))
 }

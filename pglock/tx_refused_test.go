@@ -246,7 +246,7 @@ type foreign struct{ store.Protocol }
 func elsewhere(l *lock.Lock) *lock.Lock {
 	parts := (*handle.Lock)(l).Parts()
 	of := foreign{parts.Request.Proto}
-	return (*lock.Lock)(handle.New(handle.Parts{Engine: parts.Engine, Request: engine.Request{Proto: of}}))
+	return (*lock.Lock)(handle.New(&handle.Parts{Engine: parts.Engine, Request: engine.Request{Proto: of}}))
 }
 
 // What is not true of the hold is told before anything is sent.

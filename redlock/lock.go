@@ -24,7 +24,7 @@ import (
 func New(client *Client, name string, opts ...rlock.Option) *rlock.Lock {
 	if client == nil || client.locks == nil {
 		err := &rlock.ArgumentError{Name: "client", Problem: "must come from redlock.NewClient"}
-		return (*rlock.Lock)(handle.New(handle.Parts{Err: err}))
+		return (*rlock.Lock)(handle.New(&handle.Parts{Err: err}))
 	}
 	l := &quorumLock{client: client, name: name}
 	key, err := client.core.Key(name)

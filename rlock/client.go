@@ -62,7 +62,7 @@ func (c *Client) Close() error { return (*redisclient.Client)(c).Close() }
 func New(client *Client, name string, opts ...Option) *Lock {
 	c := (*redisclient.Client)(client)
 	p, err := newPlain(c, name)
-	return c.Lock(p, opts, err)
+	return c.LockOf(p, opts, err)
 }
 
 // Lock is [New]: a Client is a [Provider].

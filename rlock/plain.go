@@ -26,28 +26,30 @@ type plain struct {
 	release *luacall.Releaser
 }
 
-func newPlain(client *redisclient.Client, name string) (*plain, error) {
+// newPlain returns the protocol of a name, bound to the client's store.
+func newPlain(client *redisclient.Client, name string) (store.Protocol, error) {
 	core, err := client.Core()
 	if err != nil {
 		return nil, err
 	}
-	if p, ok := client.Plain().Get(name).(*plain); ok {
-		return p, nil
+	if bound, ok := client.Plain().Get(name).(store.Protocol); ok {
+		return bound, nil
 	}
 	p := &plain{name: name, fenceTTL: core.FenceTTL}
 	if p.key, err = core.Key(name); err != nil {
-		return p, err
+		return core.Store.Bind(p), err
 	}
 	p.token, p.channel = keys.Token(p.key), keys.Channel(p.key)
 	p.acquire = luacall.PrepareAcquire(luacall.AcquireArgs{
 		Lock: p.key, Token: p.token, Lease: core.Lease.Milliseconds(), FenceTTL: p.fenceTTL,
 	})
 	p.release = luacall.PrepareRelease(luacall.ReleaseArgs{Lock: p.key, Channel: p.channel})
+	bound := core.Store.Bind(p)
 	if err := core.CheckSlot(p.key, p.token, p.channel); err != nil {
-		return p, err
+		return bound, err
 	}
-	client.Plain().Put(name, p)
-	return p, nil
+	client.Plain().Put(name, bound)
+	return bound, nil
 }
 
 func (p *plain) Name() string         { return p.name }

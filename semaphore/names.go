@@ -41,7 +41,7 @@ func newHandle(client *rlock.Client, name string, opts []rlock.Option) handle {
 		err = general.NoMinHold(req.MinHold)
 	}
 	if err == nil {
-		err = general.NoKeep(req)
+		err = general.NoKeep(&req)
 	}
 	if err == nil {
 		err = checkUnused(h.own.Unused, req.Lease)

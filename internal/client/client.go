@@ -13,7 +13,6 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/handle"
-	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/internal/vocabulary"
 	"github.com/holdfast-go/holdfast/lock"
@@ -82,7 +81,9 @@ func NotNew() error { return &lock.ArgumentError{Name: "client", Problem: "must 
 // Lock makes a lock of a protocol. With anew, no call on it re-enters a hold. Every call on it returns err, or the
 // error of a bad option, if there is one.
 func (c *Client) Lock(proto store.Protocol, opts []lock.Option, anew bool, err error) *lock.Lock {
-	req, bad := c.Request(opts)
+	parts := handle.Parts{Engine: c.Engine, MaxWait: c.MaxWait}
+	req := &parts.Request
+	bad := c.request(req, opts)
 	req.Proto = proto
 	if anew && req.Reentry == engine.Enters {
 		req.Reentry = engine.Anew
@@ -93,17 +94,22 @@ func (c *Client) Lock(proto store.Protocol, opts []lock.Option, anew bool, err e
 	if bad == nil && !proto.Traits().Keeps {
 		bad = NoKeep(req)
 	}
-	return (*lock.Lock)(handle.New(handle.Parts{
-		Engine: c.Engine, Request: req, MaxWait: c.MaxWait, Err: firstError(err, bad),
-	}))
+	parts.Err = firstError(err, bad)
+	return (*lock.Lock)(handle.New(&parts))
 }
 
 // Request returns a request with the options; the protocol must still be set.
-func (c *Client) Request(opts []lock.Option) (engine.Request, error) {
+func (c *Client) Request(opts []lock.Option) (req engine.Request, err error) {
+	err = c.request(&req, opts)
+	return req, err
+}
+
+// request is Request for a request that is still empty.
+func (c *Client) request(req *engine.Request, opts []lock.Option) error {
 	o := handle.Collect(opts)
-	renewed := hold.Want{Terms: hold.Terms{Lease: c.Lease, Renewed: true}}
-	req := o.Apply(engine.Request{Want: renewed, MaxWait: c.MaxWait})
-	return req, firstError(o.Err, CheckTimes(o, req, c.Lease))
+	req.Lease, req.Renewed, req.MaxWait = c.Lease, true, c.MaxWait
+	o.Apply(req)
+	return firstError(o.Err, CheckTimes(&o, req, c.Lease))
 }
 
 // Close ends the client. Its error names the locks that were still held.

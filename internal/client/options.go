@@ -64,7 +64,7 @@ func (o Options) Checked() (Options, error) {
 }
 
 // CheckTimes checks options of a handle against one another and the client's lease.
-func CheckTimes(o handle.Options, req engine.Request, lease time.Duration) error {
+func CheckTimes(o *handle.Options, req *engine.Request, lease time.Duration) error {
 	switch {
 	case o.Renewed > 0 && o.Lease > 0:
 		return &lock.ArgumentError{Name: "Lease", Value: o.Renewed, Problem: "must not be given with FixedLease"}
@@ -82,7 +82,7 @@ func CheckTimes(o handle.Options, req engine.Request, lease time.Duration) error
 }
 
 // checkKeep checks Keep against the other options of a handle.
-func checkKeep(o handle.Options, req engine.Request) error {
+func checkKeep(o *handle.Options, req *engine.Request) error {
 	problem := ""
 	switch {
 	case req.Keep == 0:
@@ -104,7 +104,7 @@ func checkKeep(o handle.Options, req engine.Request) error {
 }
 
 // NoKeep is the error of a lock that has neither Keep nor Yields; nil if a request has neither.
-func NoKeep(req engine.Request) error {
+func NoKeep(req *engine.Request) error {
 	const problem = "must not be given: only the reentrant lock of package rlock has it"
 	switch {
 	case req.Keep > 0:

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/engine"
@@ -30,18 +31,18 @@ type Parts struct {
 const NoLock = "must come from New; its zero value is no lock"
 
 // New makes a lock of its parts. Their own error takes precedence over the protocol's error about the lease.
-func New(p Parts) *Lock {
+func New(p *Parts) *Lock {
 	if p.Err == nil {
-		p.Err = CheckLease(p.Request)
+		p.Err = CheckLease(&p.Request)
 	}
-	return &Lock{p}
+	return &Lock{*p}
 }
 
 // Parts returns the components of the lock. They must not be changed.
 func (l *Lock) Parts() *Parts { return &l.parts }
 
 // CheckLease asks the protocol of a request whether it accepts the lease.
-func CheckLease(req engine.Request) error {
+func CheckLease(req *engine.Request) error {
 	if check := req.Proto.Traits().CheckLease; check != nil {
 		option := "FixedLease"
 		if req.Renewed {
@@ -68,22 +69,27 @@ type Options struct {
 	Err     error // the first bad value; returned by every call on the handle
 }
 
+// blank has what options are given to set, which is used again: many applications make a handle for each call.
+var blank = sync.Pool{New: func() any { return new(Options) }}
+
 // Collect returns the combined settings of all options. Nil options are skipped.
 func Collect[Option ~func(*Options)](opts []Option) Options {
 	if len(opts) == 0 {
-		return Options{} // which, unlike what options are given, needs no memory of its own
+		return Options{}
 	}
-	var o Options
+	o := blank.Get().(*Options)
+	defer blank.Put(o)
+	*o = Options{}
 	for _, opt := range opts {
 		if opt != nil {
-			opt(&o)
+			opt(o)
 		}
 	}
-	return o
+	return *o
 }
 
-// Apply returns the request with the settings applied.
-func (o Options) Apply(req engine.Request) engine.Request {
+// Apply applies the settings to a request.
+func (o *Options) Apply(req *engine.Request) {
 	if o.Lease > 0 {
 		req.Lease, req.Renewed = o.Lease, false
 	}
@@ -109,12 +115,11 @@ func (o Options) Apply(req engine.Request) engine.Request {
 	if o.Refuses {
 		req.Reentry = engine.Refused
 	}
-	return req
 }
 
 // CheckGrace returns what is wrong with the grace of a request, beside its lease, if anything. The first renewal is due
 // after a third of the lease: in half of it one can have failed.
-func CheckGrace(req engine.Request) (problem string) {
+func CheckGrace(req *engine.Request) (problem string) {
 	if req.Grace > req.Lease/2 {
 		return fmt.Sprintf("must be at most half of the lease, which is %v", req.Lease)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/internal/redisstore"
 	"github.com/holdfast-go/holdfast/internal/redisstore/links"
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
@@ -95,6 +96,14 @@ func (c *Client) Lock(proto redisstore.Protocol, opts []lock.Option, err error) 
 	return c.lock(proto, opts, err, false)
 }
 
+// LockOf is Lock for a protocol that was bound to the client's store, once for many handles.
+func (c *Client) LockOf(bound store.Protocol, opts []lock.Option, err error) *lock.Lock {
+	if c == nil || c.core.Engine == nil {
+		return (*lock.Lock)(handle.New(&handle.Parts{Err: client.NotNew()}))
+	}
+	return c.core.Lock(bound, opts, false, err)
+}
+
 // LockAnew makes a lock like Lock, but one that never re-enters.
 func (c *Client) LockAnew(proto redisstore.Protocol, opts []lock.Option, err error) *lock.Lock {
 	return c.lock(proto, opts, err, true)
@@ -103,7 +112,7 @@ func (c *Client) LockAnew(proto redisstore.Protocol, opts []lock.Option, err err
 func (c *Client) lock(proto redisstore.Protocol, opts []lock.Option, err error, anew bool) *lock.Lock {
 	core, none := c.Core()
 	if none != nil {
-		return (*lock.Lock)(handle.New(handle.Parts{Err: none}))
+		return (*lock.Lock)(handle.New(&handle.Parts{Err: none}))
 	}
 	return core.Lock(core.Store.Bind(proto), opts, anew, err)
 }
