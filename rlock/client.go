@@ -61,8 +61,8 @@ func (c *Client) Close() error { return (*redisclient.Client)(c).Close() }
 // option every call on the handle returns an *ArgumentError.
 func New(client *Client, name string, opts ...Option) *Lock {
 	c := (*redisclient.Client)(client)
-	p, err := newPlain(c, name)
-	return c.LockOf(p, opts, err)
+	n, err := prepare(c, name)
+	return c.LockOf(n, opts, err)
 }
 
 // Lock is [New]: a Client is a [Provider].

@@ -5,6 +5,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/holdfast-go/holdfast/internal/client"
 	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/internal/redisclient"
 	"github.com/holdfast-go/holdfast/internal/redisstore"
@@ -26,30 +27,30 @@ type plain struct {
 	release *luacall.Releaser
 }
 
-// newPlain returns the protocol of a name, bound to the client's store.
-func newPlain(client *redisclient.Client, name string) (store.Protocol, error) {
-	core, err := client.Core()
+// prepare returns what handles of a name have in common.
+func prepare(of *redisclient.Client, name string) (*client.Named, error) {
+	core, err := of.Core()
 	if err != nil {
 		return nil, err
 	}
-	if bound, ok := client.Plain().Get(name).(store.Protocol); ok {
-		return bound, nil
+	if n := of.Plain().Get(name); n != nil {
+		return n, nil
 	}
 	p := &plain{name: name, fenceTTL: core.FenceTTL}
 	if p.key, err = core.Key(name); err != nil {
-		return core.Store.Bind(p), err
+		return &client.Named{Proto: core.Store.Bind(p)}, err
 	}
 	p.token, p.channel = keys.Token(p.key), keys.Channel(p.key)
 	p.acquire = luacall.PrepareAcquire(luacall.AcquireArgs{
 		Lock: p.key, Token: p.token, Lease: core.Lease.Milliseconds(), FenceTTL: p.fenceTTL,
 	})
 	p.release = luacall.PrepareRelease(luacall.ReleaseArgs{Lock: p.key, Channel: p.channel})
-	bound := core.Store.Bind(p)
+	n := &client.Named{Proto: core.Store.Bind(p)}
 	if err := core.CheckSlot(p.key, p.token, p.channel); err != nil {
-		return bound, err
+		return n, err
 	}
-	client.Plain().Put(name, bound)
-	return bound, nil
+	of.Plain().Put(name, n)
+	return n, nil
 }
 
 func (p *plain) Name() string         { return p.name }

@@ -81,9 +81,28 @@ func NotNew() error { return &lock.ArgumentError{Name: "client", Problem: "must 
 // Lock makes a lock of a protocol. With anew, no call on it re-enters a hold. Every call on it returns err, or the
 // error of a bad option, if there is one.
 func (c *Client) Lock(proto store.Protocol, opts []lock.Option, anew bool, err error) *lock.Lock {
+	o := handle.Collect(opts)
+	return (*lock.Lock)(c.handle(proto, &o, anew, err))
+}
+
+// LockOf is Lock for a name that was prepared.
+func (c *Client) LockOf(name *Named, opts []lock.Option, err error) *lock.Lock {
+	o := handle.Collect(opts)
+	if m := name.made.Load(); m != nil && m.of == o {
+		return m.lock
+	}
+	h := c.handle(name.Proto, &o, false, err)
+	l := (*lock.Lock)(h)
+	if h.Parts().Err == nil && name.made.Load() == nil {
+		name.made.CompareAndSwap(nil, &made{o, l})
+	}
+	return l
+}
+
+func (c *Client) handle(proto store.Protocol, o *handle.Options, anew bool, err error) *handle.Lock {
 	parts := handle.Parts{Engine: c.Engine, MaxWait: c.MaxWait}
 	req := &parts.Request
-	bad := c.request(req, opts)
+	bad := c.request(req, o)
 	req.Proto = proto
 	if anew && req.Reentry == engine.Enters {
 		req.Reentry = engine.Anew
@@ -95,21 +114,21 @@ func (c *Client) Lock(proto store.Protocol, opts []lock.Option, anew bool, err e
 		bad = NoKeep(req)
 	}
 	parts.Err = firstError(err, bad)
-	return (*lock.Lock)(handle.New(&parts))
+	return handle.New(&parts)
 }
 
 // Request returns a request with the options; the protocol must still be set.
 func (c *Client) Request(opts []lock.Option) (req engine.Request, err error) {
-	err = c.request(&req, opts)
+	o := handle.Collect(opts)
+	err = c.request(&req, &o)
 	return req, err
 }
 
 // request is Request for a request that is still empty.
-func (c *Client) request(req *engine.Request, opts []lock.Option) error {
-	o := handle.Collect(opts)
+func (c *Client) request(req *engine.Request, o *handle.Options) error {
 	req.Lease, req.Renewed, req.MaxWait = c.Lease, true, c.MaxWait
 	o.Apply(req)
-	return firstError(o.Err, CheckTimes(&o, req, c.Lease))
+	return firstError(o.Err, CheckTimes(o, req, c.Lease))
 }
 
 // Close ends the client. Its error names the locks that were still held.

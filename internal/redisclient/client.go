@@ -14,7 +14,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/internal/redisstore"
 	"github.com/holdfast-go/holdfast/internal/redisstore/links"
-	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
@@ -96,12 +95,12 @@ func (c *Client) Lock(proto redisstore.Protocol, opts []lock.Option, err error) 
 	return c.lock(proto, opts, err, false)
 }
 
-// LockOf is Lock for a protocol that was bound to the client's store, once for many handles.
-func (c *Client) LockOf(bound store.Protocol, opts []lock.Option, err error) *lock.Lock {
+// LockOf is Lock for a name that was prepared.
+func (c *Client) LockOf(name *client.Named, opts []lock.Option, err error) *lock.Lock {
 	if c == nil || c.core.Engine == nil {
 		return (*lock.Lock)(handle.New(&handle.Parts{Err: client.NotNew()}))
 	}
-	return c.core.Lock(bound, opts, false, err)
+	return c.core.LockOf(name, opts, err)
 }
 
 // LockAnew makes a lock like Lock, but one that never re-enters.
