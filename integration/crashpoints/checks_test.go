@@ -27,7 +27,7 @@ type found struct {
 func (l *lab) check() found {
 	l.t.Helper()
 	f := found{fired: l.fired, cut: l.cut}
-	require.Equal(l.t, 1, l.fired, "the strike did not happen once; last words: %s", l.last(8))
+	require.Equal(l.t, 1, l.fired, "the strike did not happen once, but %d times; last words: %s", l.fired, l.last(60))
 	f.fresh = l.fresh()
 	redistest.Eventually(l.t, l.patience(), func() bool { return l.rival.since(l.gone) },
 		"the rival is stuck")
