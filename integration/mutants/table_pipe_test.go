@@ -35,9 +35,9 @@ func init() {
 			in:   "internal/redisstore/pipeline", by: "^TestACallThatNobodyWantsIsNotSent$",
 		}, {
 			name: "a replica that was asked for the map counts as a primary that was replaced",
-			file: "internal/redisstore/links/follow.go",
-			old:  "s.tracks.peers(s.tracks.dialled)",
-			new:  "s.tracks.peers(false)",
+			file: "internal/redisstore/links/track.go",
+			old:  "if !ts.dialled || t.asked.Load() != 0 {",
+			new:  "if !ts.dialled || t.asked.Load() >= 0 {",
 			in:   "internal/redisstore/links", by: "^TestAReplicaThatWasAskedForTheMapIsNotLeft$",
 		}, {
 			name: "a call waits for others though a worker could be started",

@@ -278,7 +278,7 @@ func lost(were, are []string) bool {
 // peers returns all servers with a connection.
 func (f *follower) peers() (all []string) {
 	for _, s := range f.sides {
-		all = slices.AppendSeq(all, maps.Keys(s.tracks.peers(false)))
+		all = slices.AppendSeq(all, maps.Keys(s.tracks.peers()))
 	}
 	return all
 }
@@ -314,13 +314,9 @@ func (f *follower) look() {
 }
 
 // replaced records the primaries, and returns those that no longer are.
-//
-// At first every server with a connection counts as one, and of a cluster every server that owes an answer. A cluster's
-// replicas are asked for its map and so have connections too: one that was left now would be refused at the moment
-// at which it is promoted.
 func (s *side) replaced(now []string) (gone []string) {
 	if s.known == nil {
-		s.known = slices.Collect(maps.Keys(s.tracks.peers(s.tracks.dialled)))
+		s.known = s.tracks.presumed()
 	}
 	for _, addr := range s.known {
 		if !slices.Contains(now, addr) {

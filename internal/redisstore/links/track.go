@@ -155,14 +155,26 @@ func (ts *tracks) silent(now time.Time) bool {
 	return false
 }
 
-// peers returns the servers with a connection, or with one on which they owe an answer.
-func (ts *tracks) peers(owing bool) map[string]bool {
+// peers returns the servers with a connection.
+func (ts *tracks) peers() map[string]bool {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	all := make(map[string]bool, 1)
 	for t := range ts.open {
-		if !owing || t.asked.Load() != 0 {
-			all[t.addr] = true
+		all[t.addr] = true
+	}
+	return all
+}
+
+// presumed returns the servers that count as primaries before anybody has said which are: all with a connection, and
+// of a cluster those that owe an answer. A client has connections to a cluster's replicas too, since it asks them for
+// the map. If the follower left a replica for that, dials to it would be refused while it is being promoted.
+func (ts *tracks) presumed() (all []string) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	for t := range ts.open {
+		if !ts.dialled || t.asked.Load() != 0 {
+			all = append(all, t.addr)
 		}
 	}
 	return all
@@ -170,7 +182,7 @@ func (ts *tracks) peers(owing bool) map[string]bool {
 
 // peer returns the server of the only connection; "" if there is none.
 func (ts *tracks) peer() string {
-	for addr := range ts.peers(false) {
+	for addr := range ts.peers() {
 		return addr
 	}
 	return ""
