@@ -57,7 +57,7 @@ computing='^TestLongSearch'
 
 case $half in
 # Most tests wait: for a lease, a message, a failover. So more packages run at a time than there are processors, and the
-# modules beside the locks meanwhile.
+# modules beside the locks meanwhile. Those have leases and limits as well, so they yield less than a search does.
 fast)
 	aside 5 beside -p 1 -timeout 5m
 	tests fast $race -p 3 -parallel 4 -timeout 15m -skip "$computing"

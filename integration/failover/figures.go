@@ -18,7 +18,7 @@ type Figures struct {
 
 	// Holds that were lost, and how many of those were valid for two seconds or more after the replica served.
 	Lost, LostInTime int
-	// Told is what the holders of those valid ones were told.
+	// Told is what the holders of the latter were told.
 	Told []string
 	// Turns is how often the contended names were locked.
 	Turns int

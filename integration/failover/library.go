@@ -29,7 +29,7 @@ type Client interface {
 type Held interface {
 	// Told is closed when the holder is told of a loss.
 	Told() <-chan struct{}
-	// Why is what the holder was told, nil until then.
+	// Why is what the holder of a lost hold was told.
 	Why() error
 	// Until is how long the hold may be relied on.
 	Until() time.Time
