@@ -27,7 +27,8 @@ type plain struct {
 	release *luacall.Releaser
 }
 
-// prepare returns what handles of a name have in common.
+// prepare returns what handles of a name have in common. Beside the error of a bad name it returns the protocol, of
+// which a handle asks its name.
 func prepare(of *redisclient.Client, name string) (*client.Named, error) {
 	core, err := of.Core()
 	if err != nil {

@@ -93,12 +93,13 @@ func (c *Client) LockOf(name *Named, opts []lock.Option, err error) *lock.Lock {
 	}
 	h := c.handle(name.Proto, &o, false, err)
 	l := (*lock.Lock)(h)
-	if h.Parts().Err == nil && name.made.Load() == nil {
+	if h.Parts().Err == nil && name.made.Load() == nil { // looks first, since a made takes memory
 		name.made.CompareAndSwap(nil, &made{o, l})
 	}
 	return l
 }
 
+// handle makes a handle of a protocol.
 func (c *Client) handle(proto store.Protocol, o *handle.Options, anew bool, err error) *handle.Lock {
 	parts := handle.Parts{Engine: c.Engine, MaxWait: c.MaxWait}
 	req := &parts.Request

@@ -24,8 +24,8 @@ type Prepared struct {
 
 // Named is what is prepared for the handles of a name: its protocol, and a handle. It is safe for concurrent use.
 //
-// A handle is constant, so all calls that ask for one with the same options may have the same. It is the first one that
-// was made: a name whose handles have different options is rare, and has them made anew, as other primitives have.
+// A handle is constant, so callers that ask for the same options share one. Named keeps the first handle that was made.
+// A caller that asks for other options gets a handle of its own: few names have handles with different options.
 type Named struct {
 	Proto store.Protocol // constant
 	made  atomic.Pointer[made]
@@ -64,6 +64,7 @@ func (p *Prepared) Put(name string, v *Named) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.n >= preparedNames || p.young.Load() == nil {
+		// A Get between the two steps may miss a name. Its caller then prepares the name anew.
 		p.old.Store(p.young.Swap(new(sync.Map)))
 		p.n = 0
 	}

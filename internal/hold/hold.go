@@ -17,7 +17,7 @@ type Hold struct {
 	next  *Hold         // another one that lives on the grant
 	depth int32         // levels, those under way included
 	top   *Level
-	first Level // that of the Lock call; others are nested in it
+	first Level // that of the Lock call; here, so that one allocation makes both
 	limit *limit
 	err   error // what it ended with; nil while it lives
 }
@@ -135,7 +135,7 @@ func (h *Hold) Seen() (count int, until time.Duration) {
 	return int(h.depth), until
 }
 
-// newLevel makes l a level of h, which is not in it yet.
+// newLevel prepares l as a level of h. It does not add l to h: pushLocked does.
 func (h *Hold) newLevel(l *Level, owner *Owner, place string) *Level {
 	l.hold = h
 	if owner != nil || place != "" {

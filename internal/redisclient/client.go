@@ -97,10 +97,11 @@ func (c *Client) Lock(proto redisstore.Protocol, opts []lock.Option, err error) 
 
 // LockOf is Lock for a name that was prepared.
 func (c *Client) LockOf(name *client.Named, opts []lock.Option, err error) *lock.Lock {
-	if c == nil || c.core.Engine == nil {
-		return (*lock.Lock)(handle.New(&handle.Parts{Err: client.NotNew()}))
+	core, none := c.Core()
+	if none != nil {
+		return (*lock.Lock)(handle.New(&handle.Parts{Err: none}))
 	}
-	return c.core.LockOf(name, opts, err)
+	return core.LockOf(name, opts, err)
 }
 
 // LockAnew makes a lock like Lock, but one that never re-enters.
