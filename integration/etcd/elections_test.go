@@ -68,6 +68,7 @@ func TestTheLeaderFails(t *testing.T) {
 func TestTheLeadersDiskHangs(t *testing.T) {
 	t.Parallel()
 	l := open(t, "--unsafe-no-fsync=false")
+	l.lease = 2 * lease // the others write to the disk that all tests have
 	team, keeper := l.play(t), l.keep(t, "kept")
 	leader := l.Leader(t)
 	lone := l.client(t, etcdlock.Options{}, leader)

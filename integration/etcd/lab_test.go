@@ -184,20 +184,31 @@ type keeper struct {
 	held     context.Context
 	unlock   func() error
 	renewals atomic.Int64
+
+	mu     sync.Mutex // guards what follows
+	failed []string   // renewals that were not answered, since the last one that was
 }
 
 func (l *lab) keep(t *testing.T, lockName string) *keeper {
 	t.Helper()
 	k := &keeper{}
-	c := l.client(t, etcdlock.Options{Observer: &lock.Observer{Renewed: func(_ string, err error) {
-		if err == nil {
-			k.renewals.Add(1)
-		}
-	}}})
+	c := l.client(t, etcdlock.Options{Observer: &lock.Observer{Renewed: k.told}})
 	var err error
 	k.held, k.unlock, err = c.Lock(lockName, lock.MaxWait(patience)).Lock(context.Background())
 	require.NoError(t, err)
 	return k
+}
+
+// told is called with each renewal.
+func (k *keeper) told(_ string, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if err == nil {
+		k.failed = nil
+		k.renewals.Add(1)
+		return
+	}
+	k.failed = append(k.failed, fmt.Sprint(time.Now().Format(time.StampMilli), ": ", err))
 }
 
 // renewed waits until the lock was renewed as often again.
@@ -205,5 +216,7 @@ func (k *keeper) renewed(t *testing.T, times int64) {
 	t.Helper()
 	from := k.renewals.Load()
 	etcdtest.Eventually(t, func() bool { return k.renewals.Load() >= from+times || k.held.Err() != nil }, "renewals")
-	require.NoError(t, context.Cause(k.held))
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	require.NoError(t, context.Cause(k.held), "renewals that failed: %q", k.failed)
 }
