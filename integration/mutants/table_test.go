@@ -384,6 +384,18 @@ var table = append(histories, []mutant{
 		new:  `return start + lease + lease/10 + 0*watchdog.Margin(lease, Tick)`,
 		in:   "internal/testkit/simulation", by: "^TestSchedules$", says: "is held twice",
 	}, {
+		name: "a context that nobody has asked for forgets that its parent ended first",
+		file: "internal/hold/scope.go",
+		old:  `case s.parent.Err() != nil:`,
+		new:  `case false && s.parent.Err() != nil:`,
+		in:   "internal/hold", by: "^TestAScopeIsLikeAStandardContext$",
+	}, {
+		name: "a context that is asked for after its hold ended takes the parent's end for its own",
+		file: "internal/hold/scope.go",
+		old:  `parent = context.WithoutCancel(parent)`,
+		new:  `parent = s.parent`,
+		in:   "internal/hold", by: "^TestAScopeIsLikeAStandardContext$",
+	}, {
 		name: "contexts that end slowly delay the end of others",
 		file: "internal/hold/ender.go",
 		old:  `const enders = 16`,

@@ -691,7 +691,7 @@ func (s *world) over() bool {
 }
 
 // lives reports that the context of a call says that it holds.
-func (a *actor) lives() bool { return a.level != nil && a.level.Context != nil && a.level.Err() == nil }
+func (a *actor) lives() bool { return a.level != nil && a.level.Err() == nil }
 
 // broken is what must not be.
 func (s *world) broken() error {

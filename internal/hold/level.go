@@ -7,16 +7,14 @@ import (
 	"time"
 )
 
-// Level is one Lock that was not unlocked yet, and the context that it gave out. It embeds a standard
-// cancel context: a Done channel of its own would cost a goroutine for every context derived from it.
+// Level is one Lock that was not unlocked yet, and the context that it gave out.
 type Level struct {
-	context.Context
-	cancel context.CancelCauseFunc
-	hold   *Hold
-	outer  *Level                // what the context given to Lock carried
-	below  *Level                // the next older level of its Hold; guarded by the mutex of the key
-	apart  atomic.Pointer[apart] // what most do not have; written under the mutex of the key
-	state  levelState            // guarded by the mutex of the key
+	scope
+	hold  *Hold
+	outer *Level                // what the context given to Lock carried
+	below *Level                // the next older level of its Hold; guarded by the mutex of the key
+	apart atomic.Pointer[apart] // what most do not have; written under the mutex of the key
+	state levelState            // guarded by the mutex of the key
 }
 
 type levelState uint8
@@ -67,7 +65,7 @@ func (l *Level) IsOpen() bool {
 func (l *Level) Standing() error {
 	err := l.hold.Err()
 	if err != nil {
-		l.cancel(err)
+		l.end(err)
 	}
 	return err
 }
@@ -79,7 +77,7 @@ func (l *Level) Value(key any) any {
 	if _, ok := key.(levelKey); ok {
 		return l
 	}
-	return l.Context.Value(key)
+	return l.scope.Value(key)
 }
 
 // Without returns a context that carries no hold.
@@ -161,7 +159,7 @@ func (l *Level) Open(ctx context.Context, owner *Owner) bool {
 // openLocked gives the level its context.
 func (l *Level) openLocked(ctx context.Context) {
 	l.outer, _ = ctx.Value(levelKey{}).(*Level)
-	l.Context, l.cancel = context.WithCancelCause(ctx)
+	l.parent = ctx
 	l.state = open
 }
 
@@ -169,7 +167,7 @@ func (l *Level) openLocked(ctx context.Context) {
 // hold and by the unlock: the first cause stays. No mutex is held, for what the application derived from the context
 // ends here too, and may take any time.
 func (l *Level) End(cause error) {
-	l.cancel(cause)
+	l.end(cause)
 	host := l.hold.grant.host
 	if tied := l.tied(); tied != nil && cause != host.Released {
 		host.Detach(tied.Run)

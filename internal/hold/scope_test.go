@@ -1,0 +1,130 @@
+package hold
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var (
+	errFirst  = errors.New("the first end")
+	errSecond = errors.New("the second end")
+	errParent = errors.New("the parent's end")
+)
+
+// cancelable is what a scope has to be like.
+type cancelable struct {
+	context.Context
+	end, endParent func(cause error)
+}
+
+func standardOne() cancelable {
+	parent, endParent := context.WithCancelCause(context.Background())
+	ctx, end := context.WithCancelCause(parent)
+	return cancelable{ctx, end, endParent}
+}
+
+func scopedOne() cancelable {
+	parent, endParent := context.WithCancelCause(context.Background())
+	s := &scope{parent: parent}
+	return cancelable{s, s.end, endParent}
+}
+
+// scopeSteps are what can happen to a context, or be asked of it, with what is answered.
+var scopeSteps = []struct {
+	name string
+	do   func(c *cancelable) any
+}{
+	{"ends", func(c *cancelable) any { c.end(errFirst); return nil }},
+	{"ends again", func(c *cancelable) any { c.end(errSecond); return nil }},
+	{"its parent ends", func(c *cancelable) any { c.endParent(errParent); return nil }},
+	{"Err", func(c *cancelable) any { return c.Err() }},
+	{"Cause", func(c *cancelable) any { return context.Cause(c) }},
+	{"Done", func(c *cancelable) any {
+		select {
+		case <-c.Done():
+			return c.Err()
+		default:
+			return nil
+		}
+	}},
+	{"derives", func(c *cancelable) any { // and goes on with what it derived
+		ctx, cancel := context.WithTimeout(c.Context, time.Hour)
+		context.AfterFunc(ctx, cancel)
+		c.Context = ctx
+		return ctx.Err()
+	}},
+}
+
+// Nothing that is asked of a level's context tells it from a standard one, in whatever order things happen: all orders
+// of five steps, of which the last is a question.
+func TestAScopeIsLikeAStandardContext(t *testing.T) {
+	const most = 4
+	orders := 0
+	var after func(steps []int)
+	after = func(steps []int) {
+		for question := 3; question < len(scopeSteps); question++ {
+			want, got, said := standardOne(), scopedOne(), ""
+			for _, step := range append(steps[:len(steps):len(steps)], question) {
+				said += "; " + scopeSteps[step].name
+				require.Equal(t, scopeSteps[step].do(&want), scopeSteps[step].do(&got), said)
+			}
+			orders++
+			want.end(nil)
+			got.end(nil)
+		}
+		if len(steps) < most {
+			for step := range scopeSteps {
+				after(append(steps[:len(steps):len(steps)], step))
+			}
+		}
+	}
+	after(nil)
+	require.Equal(t, 4*(1+7+49+343+2401), orders)
+}
+
+// Values, the deadline, and contexts that do without the end of their parent, are as ever.
+func TestAScopeCarriesWhatItsParentDoes(t *testing.T) {
+	type key struct{}
+	at := time.Now().Add(time.Hour)
+	parent, cancel := context.WithDeadline(context.WithValue(context.Background(), key{}, "value"), at)
+	defer cancel()
+	s := &scope{parent: parent}
+	until, ok := s.Deadline()
+	require.True(t, ok)
+	require.Equal(t, at, until)
+	require.Nil(t, s.made, "nothing was asked for that needs one")
+	s.end(errFirst)
+	require.Equal(t, "value", s.Value(key{}), "after its end as well")
+	require.NoError(t, context.WithoutCancel(s).Err())
+	cancel()
+	require.Equal(t, errFirst, context.Cause(s))
+}
+
+// A scope may be asked by many goroutines while it ends, and all have the same answer.
+func TestAScopeIsAskedWhileItEnds(t *testing.T) {
+	for range 2000 {
+		c := scopedOne()
+		var all sync.WaitGroup
+		for i := range 4 {
+			all.Go(func() {
+				if i == 0 {
+					c.end(errFirst)
+					assert.ErrorIs(t, c.Err(), context.Canceled, "it has ended when end returns")
+					return
+				}
+				child, cancel := context.WithCancel(c)
+				defer cancel()
+				<-child.Done()
+				assert.Equal(t, errFirst, context.Cause(child), fmt.Sprint("goroutine ", i))
+			})
+		}
+		all.Wait()
+	}
+}
