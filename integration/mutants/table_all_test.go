@@ -50,7 +50,7 @@ func init() {
 			file: "internal/engine/lockset.go",
 			old:  `w.renounce() // an earlier copy`,
 			new:  `_ = sent // an earlier copy`,
-			in:   "multilock", by: "^TestValidityOfWhatAnEarlierCopyTook$",
+			in:   "multilock", by: "^TestAWaiterGivesBackWhatAnEarlierCopyTook$",
 		}, {
 			name: "the loss of one of several locks leaves the others held",
 			file: "internal/hold/level.go",
