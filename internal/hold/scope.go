@@ -3,23 +3,24 @@ package hold
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// scope is the context of a level: a standard cancel context, which is made when it is first asked for what needs one.
-// That is its channel, or a value, by which package context looks for the cause, and for the place of a context in the
-// tree. So a section in whose time nobody waits for the end of its context, and nobody derives one from it, costs no
-// place in the tree of the caller's contexts, which other goroutines may share.
+// scope is the context of a level. It makes a standard cancel context when it is first asked for something that needs
+// one: its channel, or a value, which is how package context finds a cause, and where to attach what is derived. So a
+// section whose context nobody waits for, and from whose context nobody derives another, needs no place among the
+// caller's contexts, which other goroutines may share.
 //
-// Whether it was made before or after an event is not to be seen. Until then it is over with its parent, or when it
-// was ended. What came first is its cause for good: end makes it if the parent was over before, and what is made after
-// it was ended does not listen to the parent.
+// Nobody can tell when the standard context was made. Before that the scope is over when its parent is, or when it was
+// ended, and what came first stays the cause: end makes the context if the parent was over before, and a context that is
+// made after the scope was ended does not listen to the parent.
 type scope struct {
-	parent context.Context // constant
+	parent context.Context          // constant
+	made   atomic.Pointer[standard] // nil: nobody has asked; set under mu, read without, since many may share the context
 
-	mu    sync.Mutex // guards what follows; the parent may be a scope, whose mutex is taken with it
-	made  *standard  // nil: none was asked for
-	ended error      // the cause, if it was ended before one was made
+	mu    sync.Mutex // taken with that of the parent, if that is a scope
+	ended error      // the cause, if it was ended before the standard context was made; guarded by mu
 }
 
 // standard is a context of package context.
@@ -36,11 +37,14 @@ func (s *scope) Done() <-chan struct{} { return s.standard().Done() }
 
 // Err is nil until then.
 func (s *scope) Err() error {
+	if made := s.made.Load(); made != nil {
+		return made.Err()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.made != nil:
-		return s.made.Err()
+	switch made := s.made.Load(); {
+	case made != nil:
+		return made.Err()
 	case s.ended != nil:
 		return context.Canceled
 	}
@@ -51,41 +55,46 @@ func (s *scope) Err() error {
 func (s *scope) Value(key any) any { return s.standard().Value(key) }
 
 func (s *scope) standard() *standard {
+	if made := s.made.Load(); made != nil {
+		return made
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.makeLocked()
 }
 
 func (s *scope) makeLocked() *standard {
-	if s.made != nil {
-		return s.made
+	if made := s.made.Load(); made != nil {
+		return made
 	}
 	parent := s.parent
 	if s.ended != nil {
 		parent = context.WithoutCancel(parent)
 	}
-	s.made = new(standard)
-	s.made.Context, s.made.cancel = context.WithCancelCause(parent)
+	made := new(standard)
+	made.Context, made.cancel = context.WithCancelCause(parent)
 	if s.ended != nil {
-		s.made.cancel(s.ended)
+		made.cancel(s.ended)
 	}
-	return s.made
+	s.made.Store(made)
+	return made
 }
 
-// end ends the context with a cause. No mutex is held meanwhile if there is anything that ends with it.
+// end ends the context with a cause. No mutex is held while a standard context ends, for all that was derived from it ends
+// with it.
 func (s *scope) end(cause error) {
 	if made := s.endUnmade(cause); made != nil {
 		made.cancel(cause)
 	}
 }
 
-// endUnmade ends a context that was not made, and returns one that was.
+// endUnmade ends a scope without a standard context, or returns the one that is to be ended.
 func (s *scope) endUnmade(cause error) *standard {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.made != nil:
-		return s.made
+	switch made := s.made.Load(); {
+	case made != nil:
+		return made
 	case s.ended != nil:
 		return nil
 	case s.parent.Err() != nil:

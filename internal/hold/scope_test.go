@@ -99,7 +99,7 @@ func TestAScopeCarriesWhatItsParentDoes(t *testing.T) {
 	until, ok := s.Deadline()
 	require.True(t, ok)
 	require.Equal(t, at, until)
-	require.Nil(t, s.made, "nothing was asked for that needs one")
+	require.Nil(t, s.made.Load(), "nothing was asked for that needs one")
 	s.end(errFirst)
 	require.Equal(t, "value", s.Value(key{}), "after its end as well")
 	require.NoError(t, context.WithoutCancel(s).Err())
