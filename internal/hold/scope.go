@@ -13,8 +13,8 @@ import (
 // caller's contexts, which other goroutines may share.
 //
 // Nobody can tell when the standard context was made. Before that the scope is over when its parent is, or when it was
-// ended, and what came first stays the cause: end makes the context if the parent was over before, and a context that is
-// made after the scope was ended does not listen to the parent.
+// ended, and what came first stays the cause: end makes the context if the parent was over before, and one that is made
+// after the scope was ended does not listen to the parent.
 type scope struct {
 	parent context.Context          // constant
 	made   atomic.Pointer[standard] // nil: nobody has asked; set under mu, read without, since many may share the context
@@ -80,8 +80,8 @@ func (s *scope) makeLocked() *standard {
 	return made
 }
 
-// end ends the context with a cause. No mutex is held while a standard context ends, for all that was derived from it ends
-// with it.
+// end ends the context with a cause. No mutex is held while a standard context ends, for all that was derived from it
+// ends with it.
 func (s *scope) end(cause error) {
 	if made := s.endUnmade(cause); made != nil {
 		made.cancel(cause)
