@@ -17,7 +17,7 @@ import (
 // after the scope was ended does not listen to the parent.
 type scope struct {
 	parent context.Context          // constant
-	made   atomic.Pointer[standard] // nil: nobody has asked; set under mu, read without, since many may share the context
+	made   atomic.Pointer[standard] // nil: nobody has asked; set under mu, read without, since many may share it
 
 	mu    sync.Mutex // taken with that of the parent, if that is a scope
 	ended error      // the cause, if it was ended before the standard context was made; guarded by mu
