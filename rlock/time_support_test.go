@@ -3,6 +3,7 @@ package rlock_test
 import (
 	"context"
 	"log/slog"
+	"runtime"
 	"strconv"
 	"testing"
 	"time"
@@ -79,6 +80,9 @@ type timeHold struct {
 func timeLock(t testing.TB, ctx context.Context, l *rlock.Lock) timeHold {
 	t.Helper()
 	held, unlock, err := l.Lock(ctx)
+	if err != nil && t.Context().Err() != nil {
+		runtime.Goexit() // of a goroutine that a test which failed has left behind
+	}
 	require.NoError(t, err)
 	return timeHold{held, unlock}
 }
