@@ -56,6 +56,6 @@
 // The mutex of a key guards its grants, their Holds and their levels, with all else that the engine knows of the key.
 // So a step of the engine can look at a grant and at the waiters, and decide about both. A method whose name ends in
 // Locked is called with it held, and any other takes it. It is taken before those of the watchdog and the wheel, and
-// nothing waits while it is held. The context of a level has a mutex of its own, which is never taken under it: to make
-// or to end a context may call the application's own.
+// nothing waits while it is held. The context of a level has a mutex of its own, which is never taken under that of the
+// key: making or ending a context may call code of the application.
 package hold

@@ -13,14 +13,14 @@ import (
 // caller's contexts, which other goroutines may share.
 //
 // Nobody can tell when the standard context was made. Before that the scope is over when its parent is, or when it was
-// ended, and what came first stays the cause: end makes the context if the parent was over before, and one that is made
-// after the scope was ended does not listen to the parent.
+// cancelled, and what came first stays the cause: cancel makes the standard context if the parent was over before, and
+// if the scope was cancelled before, the standard context does not listen to the parent.
 type scope struct {
 	parent context.Context          // constant
 	made   atomic.Pointer[standard] // nil: nobody has asked; set under mu, read without, since many may share it
 
 	mu    sync.Mutex // taken with that of the parent, if that is a scope
-	ended error      // the cause, if it was ended before the standard context was made; guarded by mu
+	ended error      // the cause, if it was cancelled before the standard context was made; guarded by mu
 }
 
 // standard is a context of package context.
@@ -35,7 +35,7 @@ func (s *scope) Deadline() (time.Time, bool) { return s.parent.Deadline() }
 // Done is closed when the hold of the level has ended, the level was unlocked, or the parent is over.
 func (s *scope) Done() <-chan struct{} { return s.standard().Done() }
 
-// Err is nil until then.
+// Err is nil until then. It needs no standard context.
 func (s *scope) Err() error {
 	if made := s.made.Load(); made != nil {
 		return made.Err()
@@ -51,7 +51,7 @@ func (s *scope) Err() error {
 	return s.parent.Err()
 }
 
-// Value is the parent's, but for what package context asks for.
+// Value is the parent's, except for the key by which package context asks for a standard context.
 func (s *scope) Value(key any) any { return s.standard().Value(key) }
 
 func (s *scope) standard() *standard {
@@ -80,16 +80,16 @@ func (s *scope) makeLocked() *standard {
 	return made
 }
 
-// end ends the context with a cause. No mutex is held while a standard context ends, for all that was derived from it
-// ends with it.
-func (s *scope) end(cause error) {
-	if made := s.endUnmade(cause); made != nil {
+// cancel ends the context with a cause. It holds no mutex while a standard context ends: everything that was derived
+// from that ends with it.
+func (s *scope) cancel(cause error) {
+	if made := s.cancelUnmade(cause); made != nil {
 		made.cancel(cause)
 	}
 }
 
-// endUnmade ends a scope without a standard context, or returns the one that is to be ended.
-func (s *scope) endUnmade(cause error) *standard {
+// cancelUnmade ends a scope that has no standard context. If there is one, it returns that, and the caller cancels it.
+func (s *scope) cancelUnmade(cause error) *standard {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch made := s.made.Load(); {

@@ -33,7 +33,7 @@ func standardOne() cancelable {
 func scopedOne() cancelable {
 	parent, endParent := context.WithCancelCause(context.Background())
 	s := &scope{parent: parent}
-	return cancelable{s, s.end, endParent}
+	return cancelable{s, s.cancel, endParent}
 }
 
 // scopeSteps are what can happen to a context, or be asked of it, with what is answered.
@@ -89,7 +89,7 @@ func TestAScopeIsLikeAStandardContext(t *testing.T) {
 	require.Equal(t, 4*(1+7+49+343+2401), orders)
 }
 
-// Values, the deadline, and contexts that do without the end of their parent, are as ever.
+// A scope has the values and the deadline of its parent, and what is derived without cancellation outlives both.
 func TestAScopeCarriesWhatItsParentDoes(t *testing.T) {
 	type key struct{}
 	at := time.Now().Add(time.Hour)
@@ -100,7 +100,7 @@ func TestAScopeCarriesWhatItsParentDoes(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, at, until)
 	require.Nil(t, s.made.Load(), "nothing was asked for that needs one")
-	s.end(errFirst)
+	s.cancel(errFirst)
 	require.Equal(t, "value", s.Value(key{}), "after its end as well")
 	require.NoError(t, context.WithoutCancel(s).Err())
 	cancel()
@@ -116,7 +116,7 @@ func TestAScopeIsAskedWhileItEnds(t *testing.T) {
 			all.Go(func() {
 				if i == 0 {
 					c.end(errFirst)
-					assert.ErrorIs(t, c.Err(), context.Canceled, "it has ended when end returns")
+					assert.ErrorIs(t, c.Err(), context.Canceled, "it has ended when cancel returns")
 					return
 				}
 				child, cancel := context.WithCancel(c)
