@@ -81,7 +81,7 @@ func timeLock(t testing.TB, ctx context.Context, l *rlock.Lock) timeHold {
 	t.Helper()
 	held, unlock, err := l.Lock(ctx)
 	if err != nil && t.Context().Err() != nil {
-		runtime.Goexit() // of a goroutine that a test which failed has left behind
+		runtime.Goexit() // the test has failed before, and left this goroutine behind
 	}
 	require.NoError(t, err)
 	return timeHold{held, unlock}

@@ -99,7 +99,7 @@ func (s *subject) waiters(n int, want string) (waiters *sync.WaitGroup, standing
 }
 
 // renewal holds until a renewal was struck and two more had time to follow. On a busy machine a short hold may end
-// before its renewal comes to the point: then there is another one.
+// before its renewal comes to the point. Then the subject locks again.
 func (s *subject) renewal() {
 	for end := stamp.Now() + patience/4; s.passings(s.Point) == 0 && stamp.Now() < end; {
 		st := s.enter("lock", "nil", s.ctx, s.lock)
@@ -109,9 +109,10 @@ func (s *subject) renewal() {
 		select {
 		case <-s.struck:
 		case <-st.ended:
+		case <-time.After(patience / 4):
 		}
 		if s.passings(s.Point) > 0 {
-			s.await(s.struck) // it may have ended the hold before it was over itself
+			s.await(s.struck) // the strike may go on after it has ended the hold
 			s.workFor(st, s.Lease*2/3+s.Lease/10)
 		}
 		s.exit("unlock", "nil", st)

@@ -186,7 +186,7 @@ type keeper struct {
 	renewals atomic.Int64
 
 	mu     sync.Mutex // guards what follows
-	failed []string   // renewals that were not answered, since the last one that was
+	failed []string   // the errors of renewals since the last renewal that succeeded
 }
 
 func (l *lab) keep(t *testing.T, lockName string) *keeper {
@@ -199,7 +199,7 @@ func (l *lab) keep(t *testing.T, lockName string) *keeper {
 	return k
 }
 
-// told is called with each renewal.
+// told counts a renewal that succeeded, or notes the error of one that failed.
 func (k *keeper) told(_ string, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
