@@ -93,7 +93,7 @@ func (c *Client) LockOf(name *Named, opts []lock.Option, err error) *lock.Lock {
 	}
 	h := c.handle(name.Proto, &o, false, err)
 	l := (*lock.Lock)(h)
-	if h.Parts().Err == nil && name.made.Load() == nil { // looks first, since a made takes memory
+	if h.Parts().Err == nil && name.made.Load() == nil { // looks first, so that no made is allocated in vain
 		name.made.CompareAndSwap(nil, &made{o, l})
 	}
 	return l
