@@ -56,8 +56,9 @@ type command struct {
 //	0 ms      a pipeline is sent, with an acquisition
 //	200 ms    the acquisition's caller goes on without the node; from now on the node is silent
 //	400 ms    also commands that are patient are refused now, without being sent
-//	3,000 ms  the pipeline fails; its commands get the error
-//	3,020 ms  one pipeline may be sent, over a new connection, if there is anything to send
+//	3,000 ms  the pipeline fails; its commands get the error, and the node is down
+//	3,040 ms  one pipeline may be sent, over a new connection, if there is anything to send; until it is answered
+//	          all other commands are refused
 type node struct {
 	sendQueue
 	addr   string
@@ -113,19 +114,27 @@ func (q *sendQueue) submit(cmd *command) error {
 	return nil
 }
 
-// silentLocked reports that the last pipeline has been unanswered for longer than NodeTimeout.
+// silentLocked reports that the last pipeline has been unanswered for longer than NodeTimeout; of a node that is down,
+// that it is unanswered. Whoever sent that pipeline asks whether the node is back, and nobody else waits for it.
 func (q *sendQueue) silentLocked(now time.Duration) bool {
-	return q.inFlight && now-q.sentAt > q.node.client.timeout
+	return q.inFlight && (q.downLocked() || now-q.sentAt > q.node.client.timeout)
 }
 
 // lateLocked reports that the node does not answer, but did until a short while ago. It may be slow, or its
 // connection may be about to be replaced: it is not yet known to be down.
 func (q *sendQueue) lateLocked(now time.Duration) bool {
-	if q.inFlight {
+	switch {
+	case q.downLocked():
+		return false
+	case q.inFlight:
 		return now-q.sentAt <= 2*q.node.client.timeout
+	default:
+		return q.failures == 1 && q.retryAt-now < q.node.client.timeout
 	}
-	return q.failures == 1 && q.retryAt-now < q.node.client.timeout
 }
+
+// downLocked reports that the link failed more than once, or after a silence, and has not worked since.
+func (q *sendQueue) downLocked() bool { return q.failures > 1 }
 
 func (q *sendQueue) queueLocked(cmd *command) {
 	cmd.queued = true
@@ -307,8 +316,8 @@ func (q *sendQueue) ended() {
 
 // linked updates the state of the link. After a failure every command that does not last is given up.
 //
-// The pauses are 20, 40, 80, 160, 320 and then 500 ms, so a node that is back has a vote again within half a
-// second. A server in its guard time is asked when that has passed.
+// A failure after a silence counts as two. The pauses are 20, 40, 80, 160, 320 and then 500 ms, so a node that is back
+// has a vote again within half a second. A server in its guard time is asked when that has passed.
 func (q *sendQueue) linked(now, took time.Duration, link error) (failed []*command, why error) {
 	q.mu.Lock()
 	q.inFlight = false
@@ -322,7 +331,9 @@ func (q *sendQueue) linked(now, took time.Duration, link error) (failed []*comma
 		q.failures = 0
 		q.rtt += (min(took, q.node.client.timeout) - q.rtt) / 8
 	} else {
-		q.failures++
+		if q.failures++; took > q.node.client.timeout {
+			q.failures = max(q.failures, 2) // it is not the connection alone
+		}
 		q.retryAt = now + min(firstPause<<min(q.failures-1, 10), lastPause)
 		if refused != nil {
 			q.retryAt = max(refused.until, now+firstPause)
@@ -383,6 +394,6 @@ func (q *sendQueue) idle() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	_, waiting := q.nextLocked()
-	down := q.failures > 1 || q.failures == 1 && q.retryAt-now > firstPause || q.silentLocked(now)
+	down := q.downLocked() || q.failures == 1 && q.retryAt-now > firstPause || q.silentLocked(now)
 	return !q.running && !waiting || down
 }

@@ -492,6 +492,12 @@ var table = append(histories, []mutant{
 		new:  `if up < 0*c.leastUptime {`,
 		in:   "internal/testkit/simulation", by: "^TestRedlockSchedules$", says: "to see it again",
 	}, {
+		name: "all tries wait for the answer of a node that is known to be down",
+		file: "redlock/sendqueue.go",
+		old:  `return q.inFlight && (q.downLocked() || now-q.sentAt > q.node.client.timeout)`,
+		new:  `return q.inFlight && now-q.sentAt > q.node.client.timeout`,
+		in:   "redlock", by: "^TestOnlyOneTryWaitsForNodesThatAreDown$",
+	}, {
 		name: "a node that did not accept the token counts for it",
 		file: "redlock/hold.go",
 		old: `		if reply.Accepted {
