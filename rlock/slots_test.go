@@ -18,7 +18,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-const slotsLease = 3 * time.Second
+const slotsLease = 6 * time.Second
 
 // renewedHolds are locks that one client holds, and how often each was renewed.
 type renewedHolds struct {
