@@ -125,7 +125,12 @@ func (f *floor) add(name string) {
 func (f *floor) pass(name string) (*hold.Hold, bool) {
 	f.t.Helper()
 	require.True(f.t, f.holds[name].Claim())
-	return f.holds[name].key.pass(f.holds[name])
+	return f.passClaimed(name)
+}
+
+// passClaimed passes a grant whose last Hold is over.
+func (f *floor) passClaimed(name string) (*hold.Hold, bool) {
+	return f.holds[name].key.pass(f.holds[name], f.engine.clock.Now())
 }
 
 // win has one that asks come to its hold through Redis.

@@ -136,7 +136,7 @@ func (e *Engine) passOn(g *Grant, last *hold.Hold, at time.Duration) error {
 		return e.releaseIn(g, last, end, false, true)
 	}
 	if !g.key.rest(g, at) {
-		if next, runOver := g.key.pass(g); next == nil {
+		if next, runOver := g.key.pass(g, at); next == nil {
 			return e.releaseIn(g, last, end, runOver, true)
 		}
 	}
@@ -150,7 +150,10 @@ func (e *Engine) passOn(g *Grant, last *hold.Hold, at time.Duration) error {
 // can, and that it has it are one step: the waiter leaves before, and another one is next, or it leaves after, with a
 // Hold that it lets go. RunOver reports that other processes have their turn first: the run has
 // been long enough, memory is not enough, or nobody of this process waits for what others cannot have meanwhile.
-func (k *Key) pass(g *Grant) (next *hold.Hold, runOver bool) {
+//
+// The instant is that at which g's last Hold ended. Should the process have stood still since, the caller finds the
+// validity over when its Hold is attached.
+func (k *Key) pass(g *Grant, at time.Duration) (next *hold.Hold, runOver bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if g.suspect || !k.listsLocked(g) {
@@ -159,23 +162,22 @@ func (k *Key) pass(g *Grant) (next *hold.Hold, runOver bool) {
 	if k.queue == nil || k.queue.Empty() {
 		return nil, g.portion != nil || g.proto.Excludes(g.proto.Mode())
 	}
-	now := k.table.engine.clock.Now()
-	to, runOver := k.queue.Next(g.proto.Mode(), g.portion, now)
+	to, runOver := k.queue.Next(g.proto.Mode(), g.portion, at)
 	if to == nil {
 		return nil, runOver
 	}
 	w := waiterOf(to)
-	if next = g.successorLocked(w, now); next == nil {
+	if next = g.successorLocked(w, at); next == nil {
 		return nil, g.portion == nil
 	}
-	k.queue.Grant(to, g.portion, now)
+	k.queue.Grant(to, g.portion, at)
 	w.hold = next
 	return next, false
 }
 
 // successorLocked is g's next Hold, for a waiter to which the store would grant the same. It is nil if no token is
 // left, of those that have any, or if the store has to be asked (see [hold.Grant.PassToLocked]).
-func (g *Grant) successorLocked(w *waiter, now time.Duration) *hold.Hold {
+func (g *Grant) successorLocked(w *waiter, at time.Duration) *hold.Hold {
 	fence := g.fence + 1
 	if g.portion != nil {
 		fence = g.fence
@@ -189,7 +191,7 @@ func (g *Grant) successorLocked(w *waiter, now time.Duration) *hold.Hold {
 	if w.Registers() {
 		place = w.ID
 	}
-	next := g.PassToLocked(&w.req.Want, now, fence, place)
+	next := g.PassToLocked(&w.req.Want, at, fence, place)
 	if next == nil {
 		return nil
 	}

@@ -360,14 +360,14 @@ const (
 
 // noteStale has a waiter looked at that waits for one and the same hold of its own client.
 func (e *Engine) noteStale(w *waiter) {
-	w.stale.Init(func(arg any) { e.stands(arg.(*waiter)) }, w)
-	e.wheel.Schedule(&w.stale, e.clock.Now()+selfAsk)
+	w.stale.Init(func(arg any) { arg.(*waiter).stands() }, w)
+	e.wheel.Schedule(&w.stale, w.Since+selfAsk)
 }
 
 // stands looks at the hold that a waiter stands behind. The first time it is renewed, which asks the store whether it
 // is there. The second time it is logged if the store has said so since. A hold that is not renewed ends by itself.
-func (e *Engine) stands(w *waiter) {
-	h := w.obstacle()
+func (w *waiter) stands() {
+	e, h := w.engine(), w.obstacle()
 	switch {
 	case h == nil:
 	case w.behind == nil:

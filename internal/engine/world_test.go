@@ -605,7 +605,7 @@ func (s *world) givesOn(a *actor) error {
 
 func (s *world) passes(a *actor) error {
 	g := grantOf(a.hold)
-	next, runOver := g.key.pass(g)
+	next, runOver := g.key.pass(g, s.engine.clock.Now())
 	if next == nil {
 		a.runEnd = runOver
 		return s.releases(a)
