@@ -492,6 +492,12 @@ var table = append(histories, []mutant{
 		new:  `if up < 0*c.leastUptime {`,
 		in:   "internal/testkit/simulation", by: "^TestRedlockSchedules$", says: "to see it again",
 	}, {
+		name: "a node that is known to be down counts as late",
+		file: "redlock/sendqueue.go",
+		old:  "\tcase q.downLocked():\n\t\treturn false\n",
+		new:  "",
+		in:   "redlock", by: "^TestOnlyOneTryWaitsForNodesThatAreDown$",
+	}, {
 		name: "all tries wait for the answer of a node that is known to be down",
 		file: "redlock/sendqueue.go",
 		old:  `return q.inFlight && (q.downLocked() || now-q.sentAt > q.node.client.timeout)`,
