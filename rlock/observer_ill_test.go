@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
+	"github.com/holdfast-go/holdfast/internal/testkit/simredis"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -158,35 +158,33 @@ func TestCloseWithAnObserverThatHangs(t *testing.T) {
 	require.NoError(t, conductAwait(t, closed, "Close returns"), "the hold was over before")
 }
 
-// The log: losses, failing renewals and their end. One line, with what one needs to look further.
+// The log: losses and failing renewals. One line, with what one needs to look further.
 func TestWhatIsLogged(t *testing.T) {
 	t.Parallel()
-	server, log := redistest.Start(t), &observerLog{}
-	proxy := faultproxy.Start(t, server.Addr())
-	failed := make(chan error, 64)
-	client := conductClient(t, proxy.Addr(), &rlock.ClientOptions{
-		// A request may take a sixth of the lease. If a busy machine needs longer, the client logs an outage.
-		Lease: 6 * observerLease, ReleaseTimeout: 500 * time.Millisecond, Logger: slog.New(log),
-		Observer: &rlock.Observer{Renewed: func(_ string, err error) { failed <- err }},
+	inBubble(t, func(t *testing.T, sim *timeSim) {
+		log, failures := &observerLog{}, atomic.Int64{}
+		client := sim.client(t, rlock.ClientOptions{Logger: slog.New(log), Observer: &rlock.Observer{
+			Renewed: func(_ string, err error) {
+				if err != nil {
+					failures.Add(1)
+				}
+			},
+		}})
+		hold := timeLock(t, t.Context(), rlock.New(client, "l"))
+		time.Sleep(time.Minute) // it is renewed
+		require.Zero(t, log.count(), "nothing happened that an operator should know of")
+		sim.suffer(timeAlways(simredis.DropRequest))
+		<-hold.ctx.Done()
+		timeLost(t, hold.unlock(), rlock.LossExpired)
+		time.Sleep(time.Minute)
+		require.Positive(t, failures.Load(), "a failed renewal is told")
+		require.Len(t, log.with(lossText), 1, "the loss is logged, once")
+		require.Contains(t, log.with(lossText)[0]["error"].String(), `"l"`)
+		outage := log.with(outageBegins)
+		require.Len(t, outage, 1)
+		require.Equal(t, "l", outage[0]["lock"].String())
+		require.Equal(t, int64(1), outage[0]["holds"].Int64())
+		require.NotEmpty(t, outage[0]["error"].String())
+		sim.suffer(nil)
 	})
-	held, unlock := conductTake(t, conductCtx(t), rlock.New(client, "l"))
-	require.Zero(t, log.count(), "nothing happened that an operator should know of")
-	proxy.Blackhole(true)
-	<-held.Done()
-	var lost *rlock.LostError
-	require.ErrorAs(t, context.Cause(held), &lost)
-	require.Equal(t, rlock.LossExpired, lost.Reason)
-	require.ErrorIs(t, unlock(), rlock.ErrLost)
-	for err := error(nil); err == nil; { // those before the blackhole were confirmed
-		err = conductAwait(t, failed, "a failed renewal is told")
-	}
-	redistest.Eventually(t, conductLimit, func() bool {
-		return len(log.with("lock lost")) == 1
-	}, "the loss is logged, once")
-	require.Contains(t, log.with("lock lost")[0]["error"].String(), `"l"`)
-	outage := log.with(outageBegins)
-	require.Len(t, outage, 1)
-	require.Equal(t, "l", outage[0]["lock"].String())
-	require.Equal(t, int64(1), outage[0]["holds"].Int64())
-	require.NotEmpty(t, outage[0]["error"].String())
 }

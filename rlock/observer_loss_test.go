@@ -42,9 +42,9 @@ func loseUnlock(t *testing.T, holds []timeHold) {
 }
 
 // defect A5: every loss is told, however many there are at one moment, and however slow the observer of the
-// renewals that end in them.
+// renewals that end in them. It runs alone: it makes thousands of goroutines ready at once, behind which those of a
+// test in real time would stand.
 func TestEveryLossIsToldThoughRenewedIsSlow(t *testing.T) {
-	t.Parallel()
 	inBubble(t, func(t *testing.T, sim *timeSim) {
 		const holds = 6000
 		var lost, renewed atomic.Int64

@@ -243,13 +243,14 @@ func TestAbandonedImportLeavesNoOrphan(t *testing.T) {
 // The lease of an exported hold that nobody imports ends like any other.
 func TestHoldThatExpiresOnTheWay(t *testing.T) {
 	t.Parallel()
+	const lease = 2 * time.Second // in which a busy machine answers
 	lab, key := newTimeLab(t), "order"
-	a, b := lab.outside(t, rlock.ClientOptions{Lease: 300 * time.Millisecond}),
+	a, b := lab.outside(t, rlock.ClientOptions{Lease: lease}),
 		lab.outside(t, rlock.ClientOptions{})
 	hold := timeLock(t, t.Context(), rlock.New(a, key))
 	token, err := rlock.New(a, key).Export(hold.ctx)
 	require.NoError(t, err)
-	timeBetween(t, 0, timeTTL(t, lab.direct, key), 300*time.Millisecond)
+	timeBetween(t, 0, timeTTL(t, lab.direct, key), lease)
 	timeGoneSoon(t, lab.direct, key)
 
 	// Neither a free lock nor somebody else's is imported.
