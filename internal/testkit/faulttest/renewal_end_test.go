@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	renewalEndLease   = 1200 * time.Millisecond
+	renewalEndLease   = 2400 * time.Millisecond
 	renewalEndPeriod  = renewalEndLease / 3
 	renewalEndTimeout = 200 * time.Millisecond
 )
