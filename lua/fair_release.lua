@@ -35,6 +35,8 @@
 -- free for a moment in which nobody in the queue takes it.
 -- Nothing that is wrong with the queue may keep the lock from being released; so it is
 -- read by pcall, and if it is no queue the lock is released without.
+-- Where neither the lock nor a queue is there, the record goes as well: the last hold was
+-- deleted or ran out, and nobody else would take the record away before it expires.
 -- The first write is one that Redis accepts at full memory. The places of those who were
 -- served go before the next is looked for.
 local lock, queue, alive, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
@@ -82,6 +84,9 @@ end
 local heads = redis.pcall('ZRANGE', queue, 0, 0)
 if not heads[1] then
   if not held then
+    if redis.call('EXISTS', lock) == 0 then
+      redis.call('DEL', alive, state)
+    end
     return {4, 0, now}
   end
   redis.call('DEL', lock, alive, state)

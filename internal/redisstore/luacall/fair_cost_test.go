@@ -20,7 +20,7 @@ func TestFairLockCallsWithoutAQueue(t *testing.T) {
 	}{
 		{"the first token", func() { p.enters2(alice) }, "get hmget hset pexpire pttl set time zrange"},
 		{"release", func() { p.leaves(alice) }, "del hmget lrange publish zrange"},
-		{"release of nothing", func() { p.leaves(alice) }, "hmget zrange"},
+		{"release of nothing", func() { p.leaves(alice) }, "del exists hmget zrange"},
 		{"acquisition", func() { p.enters2(alice) }, "get hmget hset pexpire pttl set time zrange"},
 		{"resend", func() { p.ask(alice, 0) }, "get hgetall hlen pttl time"},
 		{"a mere attempt", func() { p.try(bob) }, "hgetall hlen hmget pttl time"},

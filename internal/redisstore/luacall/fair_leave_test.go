@@ -89,6 +89,24 @@ func TestFairLockLeftByTheOnlyOne(t *testing.T) {
 	})
 }
 
+// A hold that was deleted, or ran out, when nobody stood behind it: its owner's release takes the record away, which
+// tells how long the run is.
+func TestFairLockLeavesNoRecordOfAHoldThatIsGone(t *testing.T) {
+	fairly(t, func(t *testing.T, p *fairPlace) {
+		p.enters(alice, 0)
+		first := p.waits(bob, 0)
+		require.Equal(t, bob, p.done(alice))
+		p.enters(bob, first)
+		require.Empty(t, p.queue())
+		require.NotZero(t, p.rdb.Exists(context.Background(), p.f.State).Val())
+		p.leaves(carol) // who has nothing
+		require.NotZero(t, p.rdb.Exists(context.Background(), p.f.State).Val(), "the run goes on")
+		p.expire()
+		p.leaves(bob)
+		p.idle()
+	})
+}
+
 // A release tells the server's time, which proves what can come late.
 func TestFairLockReleaseTellsTheTime(t *testing.T) {
 	fairly(t, func(t *testing.T, p *fairPlace) {
