@@ -183,8 +183,10 @@ func (r *run) liveness() error {
 	if r.report.LongestLive > r.cfg.bound() {
 		return fmt.Errorf("%+v took %v", slowest, r.report.LongestLive)
 	}
-	if unlocks := r.record.count("live:"+outcomeUnavailable, "live:"+outcomeLost); unlocks > 0 {
-		return fmt.Errorf("%d unlocks failed", unlocks)
+	// A machine that stops a process for most of a lease takes its hold, without a fault of ours or the store's.
+	lost, unavailable := r.record.count("live:"+outcomeLost), r.record.count("live:"+outcomeUnavailable)
+	if unavailable > 0 || lost > len(calls)/100 {
+		return fmt.Errorf("of %d unlocks %d told a loss, and %d failed", len(calls), lost, unavailable)
 	}
 	return r.emptied()
 }
