@@ -492,6 +492,12 @@ var table = append(histories, []mutant{
 		new:  `if up < 0*c.leastUptime {`,
 		in:   "internal/testkit/simulation", by: "^TestRedlockSchedules$", says: "to see it again",
 	}, {
+		name: "the record of a queue stays when its last hold is gone",
+		file: "lua/fair_release.lua",
+		old:  "    if redis.call('EXISTS', lock) == 0 then\n",
+		new:  "    if false then\n",
+		in:   "internal/redisstore/luacall", by: "^TestFairLockLeavesNoRecordOfAHoldThatIsGone$",
+	}, {
 		name: "a node that is known to be down counts as late",
 		file: "redlock/sendqueue.go",
 		old:  "\tcase q.downLocked():\n\t\treturn false\n",
