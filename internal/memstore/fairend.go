@@ -33,7 +33,8 @@ func (f fair) enqueue(asks []store.Ask) (store.EnqueueReply, error) {
 
 // release ends a hold, or an invitation, and invites the next; or it takes a waiter out of the queue. Between the
 // release and the invitation nobody can come in. The places of those who were served go first, and with them what one
-// of these was given when the hold was gone. Without a queue the record goes with the lock, also if that is gone already.
+// of these was given when the hold was gone. Without a queue the record goes with the lock, also if that is gone
+// already.
 func (f fair) release(id string) store.ReleaseReply {
 	t, l := f.turn(), f.lockLocked(f.key)
 	reply := store.ReleaseReply{Status: store.Gone}
