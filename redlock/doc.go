@@ -94,11 +94,12 @@
 //
 // A call waits for a node for Options.NodeTimeout, a fraction of the lease. A node gets one pipeline at a time, and
 // later requests wait for its answer. A node that does not answer in time has no vote, and is sent nothing until it
-// answers, or until its connection is given up, after which at most one connection at a time is tried. A call that has
-// no quorum without that node waits once more, but only while the node has been late for less than that time again: it
-// may be slow rather than down. When a frozen server thaws it has one pipeline to carry out, not everything that was
-// asked meanwhile. The requests in it carry a not-after in the server's own time, and are refused if they are late. A
-// grant that arrives after the attempt succeeded makes the node a member.
+// answers, or until its connection is given up, after which at most one connection at a time is tried; only the
+// requests in the first pipeline over it wait for the node then. A call that has no quorum without that node waits
+// once more, but only while the node has been late for less than that time again: it may be slow rather than down.
+// When a frozen server thaws it has one pipeline to carry out, not everything that was asked meanwhile. The requests
+// in it carry a not-after in the server's own time, and are refused if they are late. A grant that arrives after the
+// attempt succeeded makes the node a member.
 //
 // # Restarts
 //

@@ -24,8 +24,8 @@ type calm struct{}
 
 func (calm) Fate(memstore.Request) memstore.Fate { return memstore.Fate{} }
 
-// While nodes are down, a try fails at once, except for the one that is sent to see whether they are back: once in the
-// time after which a connection is given up. A minute of tries by several callers, in virtual time.
+// While nodes are down, tries fail at once. Each time that a connection is given up, a single try asks over the next one
+// whether the node is back, and waits. Several callers try for a minute of virtual time.
 func TestOnlyOneTryWaitsForNodesThatAreDown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

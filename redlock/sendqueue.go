@@ -115,7 +115,7 @@ func (q *sendQueue) submit(cmd *command) error {
 }
 
 // silentLocked reports that the last pipeline has been unanswered for longer than NodeTimeout; of a node that is down,
-// that it is unanswered. Whoever sent that pipeline asks whether the node is back, and nobody else waits for it.
+// that it is unanswered. That pipeline finds out whether the node is back, and no other command waits for it.
 func (q *sendQueue) silentLocked(now time.Duration) bool {
 	return q.inFlight && (q.downLocked() || now-q.sentAt > q.node.client.timeout)
 }
