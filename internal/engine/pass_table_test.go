@@ -47,7 +47,7 @@ func TestOnlyAGrantBetweenTwoHoldsPasses(t *testing.T) {
 	f.come("w1")
 	f.win("w1")
 	f.come("w2")
-	next, _ := f.passClaimed("w1")
+	next, _ := f.tryPass("w1")
 	require.Nil(t, next, "somebody has it")
 	require.True(t, f.holds["w1"].Claim())
 	require.False(t, f.holds["w1"].Claim(), "one caller ends it")
@@ -55,7 +55,7 @@ func TestOnlyAGrantBetweenTwoHoldsPasses(t *testing.T) {
 	require.False(t, ended, "Close leaves it to that one")
 	_, ended = f.holds["w1"].End(hold.Lost, nil)
 	require.True(t, ended)
-	next, _ = f.passClaimed("w1")
+	next, _ = f.tryPass("w1")
 	require.Nil(t, next)
 	_, ended = f.holds["w1"].End(hold.Released, nil)
 	require.False(t, ended, "what found the loss has cleaned up")
@@ -114,6 +114,6 @@ func TestAGrantThatMayBeGoneDoesNotPass(t *testing.T) {
 	require.Nil(t, next)
 	require.False(t, runOver)
 	f.holds["w1"].suspect = false
-	next, _ = f.passClaimed("w1")
+	next, _ = f.tryPass("w1")
 	require.NotNil(t, next)
 }

@@ -125,11 +125,11 @@ func (f *floor) add(name string) {
 func (f *floor) pass(name string) (*hold.Hold, bool) {
 	f.t.Helper()
 	require.True(f.t, f.holds[name].Claim())
-	return f.passClaimed(name)
+	return f.tryPass(name)
 }
 
-// passClaimed passes a grant whose last Hold is over.
-func (f *floor) passClaimed(name string) (*hold.Hold, bool) {
+// tryPass passes a grant on, if its state allows that.
+func (f *floor) tryPass(name string) (*hold.Hold, bool) {
 	return f.holds[name].key.pass(f.holds[name], f.engine.clock.Now())
 }
 
