@@ -39,6 +39,9 @@ func TestTheBaseOfTokens(t *testing.T) {
 	require.Greater(t, reply.Fence-reply.Spare, fence(base, revision-1))
 	require.Greater(t, reply.Fence-reply.Spare, base)
 	asks(t, other.Lock(name+"-2"), "id")
+	late, err := other.makeBase(within(t)) // as a client does that found no base just before the first one made it
+	require.NoError(t, err)
+	require.Equal(t, base, late)
 	require.Equal(t, base, stored(t, cli, s))
 	require.NoError(t, s.Rebase(within(t)))
 	require.Greater(t, stored(t, cli, s), fence(base, 1<<29), "it goes above all that may have been issued")
