@@ -19,7 +19,7 @@ var (
 	short = flag.String("history.short", "", "the only kinds of faults, with commas between, of runs that are "+
 		"an eighth as long: to look for one bug")
 	faults = flag.Int("history.faults", 6, "how many a short run has")
-	linger = flag.Bool("history.linger", false, "short runs have holders that stay for long")
+	linger = flag.Bool("history.linger", false, "short runs have holders that stay for long, and ten for each fault")
 )
 
 // run carries out a run, or a short one if requested.
@@ -30,7 +30,7 @@ func run(t *testing.T, cfg history.Config) *history.Report {
 		cfg.Kinds, cfg.Linger = strings.Split(*short, ","), *linger
 		cfg.Acquisitions, cfg.Faults = cfg.Acquisitions/8, *faults
 		if *linger {
-			cfg.Acquisitions /= 10
+			cfg.Acquisitions = 10 * *faults
 		}
 	}
 	report, err := history.Run(t, cfg)

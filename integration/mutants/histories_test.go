@@ -9,13 +9,14 @@ var (
 	faulty    = "^TestHistoryUnderFaults$"
 
 	losses = briefly("-history.short=lock deleted,all keys flushed")
-	late   = briefly("-history.linger", "-history.short=release duplicated later")
+	late   = briefly("-history.linger", "-history.faults=12", "-history.short=release duplicated later")
 
 	postgresForgetful = "^TestHistoryWherePostgreSQLForgets$"
 	postgresFaulty    = "^TestHistoryOnPostgreSQL$"
 
 	postgresLosses = briefly("-history.short=row set free,all rows deleted")
-	postgresLate   = briefly("-history.linger", "-history.short=requests late")
+	postgresLate   = briefly("-history.linger", "-history.faults=30",
+		"-history.short=requests late,answers lost with their connections")
 
 	etcdForgetful = "^TestHistoryWhereEtcdForgets$"
 	etcdLosses    = briefly("-history.short=holder's key deleted")

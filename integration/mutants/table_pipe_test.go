@@ -1,6 +1,6 @@
 package mutants
 
-// Mutants of the pipe, and of the connections that it uses.
+// Mutants of the pipe, of its bundles of permits, and of the connections that it uses.
 func init() {
 	table = append(table, []mutant{
 		{
@@ -93,6 +93,54 @@ func init() {
 			old:  "\t\t\t\tfor _, cmd := range cmds {\n",
 			new:  "\t\t\t\tfor _, cmd := range cmds[:0] {\n",
 			in:   "internal/redisstore/links", by: "^TestAPanicInGoRedisIsAnError$",
+		}, {
+			name: "a bundle takes more permits than are free",
+			file: "lua/permit_acquire_many.lua",
+			old:  `elseif count < number and`,
+			new:  `elseif count <= number and`,
+			in:   "internal/redisstore/luacall", by: "^TestPermitsInABundle$",
+		}, {
+			name: "a bundle takes a permit twice for one hold",
+			file: "lua/permit_acquire_many.lua",
+			old:  ` and not taken[names[i]]`,
+			new:  ``,
+			in:   "internal/redisstore/luacall", by: "^TestPermitsInABundle$",
+		}, {
+			name: "a bundle takes permits that come late",
+			file: "lua/permit_acquire_many.lua",
+			old:  `if now > tonumber(ARGV[3 * i + 1]) then`,
+			new:  `if false then`,
+			in:   "internal/redisstore/luacall", by: "^TestPermitsInABundle$",
+		}, {
+			name: "a bundle takes a permit again for a copy of its call",
+			file: "lua/permit_acquire_many.lua",
+			old:  `elseif stands[i] then`,
+			new:  `elseif false then`,
+			in:   "internal/redisstore/luacall", by: "^TestPermitsOfACopyAreTakenOnce$",
+		}, {
+			name: "permits are lost that a bundle may not lease",
+			file: "lua/permit_acquire_many.lua",
+			old:  `redis.call('INCRBY', permits, count)`,
+			new:  `redis.call('GET', permits)`,
+			in:   "internal/redisstore/luacall", by: "^TestABundleOfPermitsTakesBackWhatItMayNotEnd$",
+		}, {
+			name: "a bundle gives back permits whose lease is over",
+			file: "lua/permit_release_many.lua",
+			old:  ` or tonumber(stands[i]) <= ms then`,
+			new:  ` then`,
+			in:   "internal/redisstore/luacall", by: "^TestPermitsInABundle$",
+		}, {
+			name: "permits that a bundle gives back are told to nobody",
+			file: "lua/permit_release_many.lua",
+			old:  `total = redis.call('INCRBY'`,
+			new:  `redis.call('INCRBY'`,
+			in:   "internal/redisstore/luacall", by: "^TestPermitsAreTakenAndComeBack$",
+		}, {
+			name: "permits of several semaphores are taken of the first one",
+			file: "internal/redisstore/luacall/bundle.go",
+			old:  `return semaphore{args[3], args[4],`,
+			new:  `return semaphore{args[1], args[1],`,
+			in:   "internal/redisstore/luacall", by: "^TestPermitsOfSeveralSemaphores$",
 		},
 	}...)
 }
