@@ -78,12 +78,7 @@ for from = 0, count - 1, 500 do
     return added
   end
 end
--- Somebody else, or Redisson, can give a semaphore an expiry: then both keys expire together.
-local life = unused == 0 and redis.call('PTTL', permits) or 0
-if life > 0 then
-  redis.call('PEXPIRE', leases, life)
-end
---!include permit_unused
+--!include permit_life
 local total = moved > 0 and number + moved - count or 0
 local channel, kind = ARGV[5], ARGV[6]
 --!include count_publish

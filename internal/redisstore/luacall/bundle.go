@@ -8,16 +8,19 @@ import (
 )
 
 var (
-	acquireManyScript = newScript("acquire_many")
-	releaseManyScript = newScript("release_many")
+	acquireManyScript       = newScript("acquire_many")
+	releaseManyScript       = newScript("release_many")
+	permitAcquireManyScript = newScript("permit_acquire_many")
+	permitReleaseManyScript = newScript("permit_release_many")
 )
 
 // MaxBundle is the maximum number of calls in one script: nothing else runs in Redis meanwhile.
 const MaxBundle = 32
 
-// Bundle is one command in place of several calls of [Acquire], or of [Release], that were about to be sent to
-// one server at the same time: each of them then costs Redis less. They stay independent of one another, and
-// each has its own answer. A bundle is used by one goroutine.
+// Bundle is one command in place of several calls of [Acquire] or of [Release], or of one permit of a semaphore each, by
+// [PermitAcquire] or by [PermitRelease], that were about to be sent to one server at the same time: each of them then
+// costs Redis less. They stay independent of one another, and each has its own answer. A bundle is used by one
+// goroutine.
 type Bundle struct {
 	script *script
 	args   []any // of EVALSHA
@@ -31,19 +34,33 @@ type Bundle struct {
 // server must accept keys of any slots in one script.
 func Bundles(ctx context.Context, cmds []redis.Cmder) (bundles []*Bundle, rest []redis.Cmder) {
 	acquires, releases := make([]onceInts, 0, len(cmds)), make([]onceInts, 0, len(cmds))
+	var taken, given []onceInts // permits
 	for _, cmd := range cmds {
 		call, ok := cmd.(onceInts)
 		switch {
-		case ok && isAcquire(call.Args()):
+		case !ok:
+			rest = append(rest, cmd)
+		case isAcquire(call.Args()):
 			acquires = append(acquires, call)
-		case ok && isRelease(call.Args()):
+		case isRelease(call.Args()):
 			releases = append(releases, call)
+		case isPermit(call.Args(), &permitAcquireScript):
+			taken = append(taken, call)
+		case isPermit(call.Args(), &permitReleaseScript):
+			given = append(given, call)
 		default:
 			rest = append(rest, cmd)
 		}
 	}
 	bundles, rest = bundle(ctx, releases, releaseMany, bundles, rest) // first: they make locks free
-	return bundle(ctx, acquires, acquireMany, bundles, rest)
+	for _, calls := range bySemaphore(given) {
+		bundles, rest = bundle(ctx, calls, permitReleaseMany, bundles, rest)
+	}
+	bundles, rest = bundle(ctx, acquires, acquireMany, bundles, rest)
+	for _, calls := range bySemaphore(taken) {
+		bundles, rest = bundle(ctx, calls, permitAcquireMany, bundles, rest)
+	}
+	return bundles, rest
 }
 
 func bundle(
@@ -127,10 +144,14 @@ func (b *Bundle) Unfit() bool {
 
 // numbers is how many numbers one call returns.
 func (b *Bundle) numbers() int {
-	if b.script == &acquireManyScript {
+	switch b.script {
+	case &acquireManyScript:
 		return acquireNumbers
+	case &permitAcquireManyScript:
+		return permitNumbers
+	default:
+		return releaseNumbers
 	}
-	return releaseNumbers
 }
 
 // isAcquire recognises the arguments of an [Acquirer.Call].
@@ -166,4 +187,58 @@ func releaseMany(calls []onceInts) *Bundle {
 		args = append(args, call.Args()[4:6]...)
 	}
 	return &Bundle{script: &releaseManyScript, args: args, calls: calls}
+}
+
+// isPermit recognises the arguments of a call of one permit: of [PermitAcquire] or of [PermitRelease].
+func isPermit(args []any, s *script) bool {
+	return len(args) >= 10 && args[1] == s.sha && args[6] == int64(1)
+}
+
+// semaphore is what such a call says of its semaphore.
+type semaphore struct{ free, leases, channel, kind, unused any }
+
+func semaphoreOf(args []any) semaphore {
+	last := len(args) - 3
+	return semaphore{args[3], args[4], args[last], args[last+1], args[last+2]}
+}
+
+// bySemaphore sorts calls of permits by their semaphores, each of which has its calls in order.
+func bySemaphore(calls []onceInts) (sorted [][]onceInts) {
+	if len(calls) == 0 {
+		return nil
+	}
+	at := make(map[semaphore]int)
+	for _, call := range calls {
+		of := semaphoreOf(call.Args())
+		i, found := at[of]
+		if !found {
+			i = len(sorted)
+			at[of], sorted = i, append(sorted, nil)
+		}
+		sorted[i] = append(sorted[i], call)
+	}
+	return sorted
+}
+
+// permitAcquireMany joins the arguments of calls of PermitAcquire for one semaphore.
+func permitAcquireMany(calls []onceInts) *Bundle {
+	s := semaphoreOf(calls[0].Args())
+	args := make([]any, 0, 6+3*len(calls))
+	args = append(args, "evalsha", permitAcquireManyScript.sha, 2, s.free, s.leases, s.unused)
+	for _, call := range calls {
+		args = append(args, call.Args()[5])
+		args = append(args, call.Args()[7:9]...)
+	}
+	return &Bundle{script: &permitAcquireManyScript, args: args, calls: calls}
+}
+
+// permitReleaseMany joins the arguments of calls of PermitRelease for one semaphore.
+func permitReleaseMany(calls []onceInts) *Bundle {
+	s := semaphoreOf(calls[0].Args())
+	args := make([]any, 0, 8+len(calls))
+	args = append(args, "evalsha", permitReleaseManyScript.sha, 2, s.free, s.leases, s.channel, s.kind, s.unused)
+	for _, call := range calls {
+		args = append(args, call.Args()[5])
+	}
+	return &Bundle{script: &permitReleaseManyScript, args: args, calls: calls}
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 var (
@@ -75,8 +77,21 @@ func PermitAcquire(p Permits, h PermitHold, lease, notAfter int64) *Call[Acquire
 		checkCount(h.Count, 1, MaxPermits), checkTTL("lease", lease)); err != nil {
 		return refuse[AcquireReply](err)
 	}
-	return newCall(&permitAcquireScript, 2, decodeAcquire,
+	call := newCall[AcquireReply](&permitAcquireScript, 2, nil,
 		p.Free, p.Leases, h.ID, h.Count, lease, notAfter, p.Channel, p.kind(), p.Unused)
+	call.ints = permitReply
+	return call
+}
+
+// permitNumbers is how many numbers an acquisition of permits returns.
+const permitNumbers = 4
+
+func permitReply(v []int64) (AcquireReply, error) {
+	if len(v) != permitNumbers {
+		return AcquireReply{}, wrongLength(v, permitNumbers)
+	}
+	status, err := acquired.of(v[0])
+	return AcquireReply{store.AcquireReply{Status: status, Fence: v[1], PTTL: milliseconds(v[2])}, v[3]}, err
 }
 
 // PermitRelease gives back the permits of a hold. Its Count may be 0 if unknown.
@@ -85,8 +100,10 @@ func PermitRelease(p Permits, h PermitHold) *Call[ReleaseReply] {
 		checkCount(h.Count, 0, MaxPermits)); err != nil {
 		return refuse[ReleaseReply](err)
 	}
-	return newCall(&permitReleaseScript, 2, decodeRelease,
+	call := newCall[ReleaseReply](&permitReleaseScript, 2, nil,
 		p.Free, p.Leases, h.ID, h.Count, p.Channel, p.kind(), p.Unused)
+	call.ints = releaseReply
+	return call
 }
 
 // PermitReleaseOne gives back one permit by its name in the set, which may be anything: Redisson's names
