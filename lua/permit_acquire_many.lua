@@ -31,15 +31,15 @@ local found = redis.call('GET', permits)
 local answers, taken, members = {}, {}, {}
 local count = 0
 for i = 1, #names do
-  local status, left = -9, 0
+  local name, status, left = names[i], -9, 0
   if now > tonumber(ARGV[3 * i + 1]) then
     status = -1
   elseif stands[i] then
     status, left = 2, math.max(tonumber(stands[i]) - ms, 0)
-  elseif count < number and not taken[names[i]] then
-    status, count, taken[names[i]] = 1, count + 1, true
+  elseif count < number and not taken[name] then
+    status, count, taken[name] = 1, count + 1, true
     members[2 * count - 1] = string.format('%.0f', math.ceil(now / 1000) + ARGV[3 * i])
-    members[2 * count] = names[i]
+    members[2 * count] = name
   end
   answers[4 * i - 3], answers[4 * i - 2], answers[4 * i - 1], answers[4 * i] = status, 0, left, now
 end

@@ -26,14 +26,15 @@ for at = 4, #ARGV do
 end
 local stands = redis.call('ZMSCORE', leases, unpack(names))
 for i = 1, #names do
-  if seen[names[i]] then
+  local name = names[i]
+  if seen[name] then
     statuses[i] = -9
   elseif not stands[i] or tonumber(stands[i]) <= ms then
     statuses[i] = 4
   else
-    statuses[i], given[#given + 1] = 3, names[i]
+    statuses[i], given[#given + 1] = 3, name
   end
-  seen[names[i]] = true
+  seen[name] = true
 end
 local total = 0
 if #given > 0 then

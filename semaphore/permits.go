@@ -24,12 +24,13 @@ type permits struct {
 	count   int64 // 0: a hold of which only the id is known
 	patient bool  // see WaitForCapacity
 	traits  store.Traits
+	keys    luacall.Permits // but for Sharded, which can change
 }
 
 func (p *permits) Name() string    { return p.name }
 func (p *permits) Key() string     { return p.key }
 func (p *permits) Mode() string    { return "permit" }
-func (p *permits) Channel() string { return p.channel() }
+func (p *permits) Channel() string { return p.keys.Channel }
 
 // Inherits is true of permits: released ones pass to the first waiter, if it waits for as many. If it waits for
 // another number, they become free, and so do all that are released until it is served: no waiter behind it is served
@@ -39,9 +40,9 @@ func (p *permits) Inherits(held string) bool { return held == p.Mode() }
 func (p *permits) Traits() *store.Traits { return &p.traits }
 
 func (p *permits) at(sharded bool) luacall.Permits {
-	return luacall.Permits{
-		Free: p.key, Leases: p.leases(), Channel: p.channel(), Sharded: sharded, Unused: p.own.Unused.Milliseconds(),
-	}
+	at := p.keys
+	at.Sharded = sharded
+	return at
 }
 
 func (p *permits) Acquire(

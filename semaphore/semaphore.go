@@ -14,7 +14,10 @@ import (
 // Semaphore is a handle on a named semaphore whose permits have owners and leases. The handle itself holds nothing:
 // the context that Acquire returns does. All methods are safe for concurrent use, and handles of one client with the
 // same name are the same semaphore.
-type Semaphore struct{ handle }
+type Semaphore struct {
+	handle
+	one *rlock.Lock // that of a single permit, which most callers want
+}
 
 // New returns a handle on the semaphore of that name. It is cheap and sends nothing. With an invalid name or option
 // every call on the handle returns an *rlock.ArgumentError. A name that is only a hash tag, such as "{x}", is invalid
@@ -25,7 +28,11 @@ func New(client *rlock.Client, name string, opts ...rlock.Option) *Semaphore {
 	if h.err == nil {
 		h.err = checkSpelling(h.key)
 	}
-	return &Semaphore{h}
+	s := &Semaphore{handle: h}
+	if h.err == nil {
+		s.one = h.client.LockAnew(s.permits(1), opts, nil)
+	}
+	return s
 }
 
 // Name is the name given to New.
@@ -105,10 +112,15 @@ func (s *Semaphore) Break(ctx context.Context, id string) error {
 }
 
 func (s *Semaphore) permits(n int64) *permits {
-	return &permits{handle: s.handle, count: n, patient: s.own.Patient, traits: store.Traits{
-		Kind: string(lock.KindSemaphore), Noun: noun, Busy: errTaken, SeveralAsk: true, Passes: true,
-		Portion: n, Permits: n,
-	}}
+	return &permits{
+		handle: s.handle, count: n, patient: s.own.Patient, traits: store.Traits{
+			Kind: string(lock.KindSemaphore), Noun: noun, Busy: errTaken, SeveralAsk: true, Passes: true,
+			Portion: n, Permits: n,
+		},
+		keys: luacall.Permits{
+			Free: s.key, Leases: s.leases(), Channel: s.channel(), Unused: s.own.Unused.Milliseconds(),
+		},
+	}
 }
 
 // change has the store carry out a change, which counts once.
@@ -118,6 +130,9 @@ func (s *Semaphore) change(ctx context.Context, what store.Change) (store.Change
 
 // lock returns the lock that stands for n permits.
 func (s *Semaphore) lock(n int64) *rlock.Lock {
+	if n == 1 && s.one != nil {
+		return s.one
+	}
 	err := s.check(s)
 	if err == nil {
 		err = checkNumber(n, 1, luacall.MaxPermits)

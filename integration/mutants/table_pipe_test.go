@@ -102,7 +102,7 @@ func init() {
 		}, {
 			name: "a bundle takes a permit twice for one hold",
 			file: "lua/permit_acquire_many.lua",
-			old:  ` and not taken[names[i]]`,
+			old:  ` and not taken[name]`,
 			new:  ``,
 			in:   "internal/redisstore/luacall", by: "^TestPermitsInABundle$",
 		}, {
@@ -116,7 +116,7 @@ func init() {
 			file: "lua/permit_acquire_many.lua",
 			old:  `elseif stands[i] then`,
 			new:  `elseif false then`,
-			in:   "internal/redisstore/luacall", by: "^TestPermitsOfACopyAreTakenOnce$",
+			in:   "internal/redisstore/luacall", by: "^TestPermitsInABundle$",
 		}, {
 			name: "permits are lost that a bundle may not lease",
 			file: "lua/permit_acquire_many.lua",

@@ -17,9 +17,9 @@ var (
 // MaxBundle is the maximum number of calls in one script: nothing else runs in Redis meanwhile.
 const MaxBundle = 32
 
-// Bundle is one command in place of several calls of [Acquire] or of [Release], or of one permit of a semaphore each, by
-// [PermitAcquire] or by [PermitRelease], that were about to be sent to one server at the same time: each of them then
-// costs Redis less. They stay independent of one another, and each has its own answer. A bundle is used by one
+// Bundle is one command in place of several calls of [Acquire] or of [Release], or of one permit of a semaphore each,
+// by [PermitAcquire] or by [PermitRelease], that were about to be sent to one server at the same time: each of them
+// then costs Redis less. They stay independent of one another, and each has its own answer. A bundle is used by one
 // goroutine.
 type Bundle struct {
 	script *script

@@ -9,9 +9,9 @@
 // sends again, and knows which attempt answered. The one exception is a server that does not know a script yet. It
 // executed nothing then, and the script follows in full.
 //
-// [Bundles] combines acquisitions, or releases, of locks or of permits of a semaphore, that were about to be sent to one server at the same time, into one
-// call ([Crossed] tells whether the server refused it for its keys). [Call] says what is sent instead where a server
-// refuses a script of several keys, as a cluster does while a slot migrates.
+// [Bundles] combines acquisitions, or releases, of locks or of permits of a semaphore, that were about to be sent to
+// one server at the same time, into one call ([Crossed] tells whether the server refused it for its keys). [Call] says
+// what is sent instead where a server refuses a script of several keys, as a cluster does while a slot migrates.
 //
 // # Concurrency
 //

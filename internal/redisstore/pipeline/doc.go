@@ -45,11 +45,12 @@
 // # Bundles
 //
 // On a server that is no cluster, one script carries out the acquisitions that share an exchange, and another one the
-// releases; single permits of one semaphore have two scripts like these (see [luacall.Bundles]). That costs Redis, whose
-// single thread serves everybody, about half, and less for permits, whose numbers are changed once for all. Each call is
-// as independent of the others as before. A call whose answer a script cannot give in numbers, above all an error, is
-// sent again by itself; nothing was done for it before. If a server refuses a bundle as a whole but carries out the
-// single calls, for instance because it wants the keys of a script in one slot, it gets no more bundles.
+// releases; single permits of one semaphore have two scripts like these (see [luacall.Bundles]). That costs Redis,
+// whose single thread serves everybody, about half, and less for permits, whose number changes once for all of them.
+// Each call is as independent of the others as before. A call whose answer a script cannot give in numbers, above all
+// an error, is sent again by itself; nothing was done for it before. If a server refuses a bundle as a whole but
+// carries out the single calls, for instance because it wants the keys of a script in one slot, it gets no more
+// bundles.
 //
 // # Why not go-redis's own
 //
