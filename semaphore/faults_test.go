@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
+	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 	"github.com/holdfast-go/holdfast/semaphore"
 )
@@ -18,33 +19,9 @@ import (
 // loadScripts has Redis know every script, so that none is sent twice for being unknown.
 func (l *lab) loadScripts() {
 	l.Helper()
-	for _, name := range []string{
-		"permit_acquire", "permit_release", "permit_renew", "permit_capacity", "permit_delete",
-		"permit_adjust", "permit_look",
-		"count_acquire", "count_cancel", "count_release", "count_set", "count_drain", "count_look", "count_delete",
-	} {
-		known := l.direct.ScriptExists(l.Context(), luacall.SHA(name)).Val()
-		if len(known) == 1 && known[0] {
-			continue
-		}
-		scratch := luacall.Permits{Free: l.name + ":s", Leases: l.name + ":sl", Channel: "x"}
-		counter := luacall.Counter{Free: l.name + ":s", Channel: "x"}
-		hold, ctx := luacall.PermitHold{ID: "a:1", Count: 1}, l.Context()
-		past := luacall.Request{Key: l.name + ":sr", ID: "r:1", NotAfter: 1}
-		_, _ = luacall.PermitAcquire(scratch, hold, 1000, 1).Run(ctx, l.direct)
-		_, _ = luacall.PermitRelease(scratch, hold).Run(ctx, l.direct)
-		_, _ = luacall.PermitRenew([]string{l.name + ":sl"}, []string{"a:1"}, 1, []int64{1000}).Run(ctx, l.direct)
-		_, _ = luacall.PermitCapacity(scratch, 1, past).Run(ctx, l.direct)
-		_, _ = luacall.PermitAdd(scratch, 1, past).Run(ctx, l.direct)
-		_, _ = luacall.PermitLook(scratch, true).Run(ctx, l.direct)
-		_, _ = luacall.CountAcquire(counter, 1, false, past).Run(ctx, l.direct)
-		_, _ = luacall.CountCancel(counter, 1, past, 1000).Run(ctx, l.direct)
-		_, _ = luacall.CountRelease(counter, 1, past).Run(ctx, l.direct)
-		_, _ = luacall.CountSet(counter, 1, past).Run(ctx, l.direct)
-		_, _ = luacall.CountDrain(counter, past).Run(ctx, l.direct)
-		_, _ = luacall.CountDelete(counter, past).Run(ctx, l.direct)
-		_, _ = luacall.PermitDelete(scratch, past).Run(ctx, l.direct)
-		_, _ = luacall.CountLook(counter.Free).Run(ctx, l.direct)
+	for _, name := range lua.Names() {
+		source, _ := lua.Script(name)
+		require.NoError(l, l.direct.ScriptLoad(l.Context(), source).Err())
 	}
 }
 

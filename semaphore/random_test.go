@@ -86,7 +86,9 @@ func (l *lab) life(end time.Time) (stays []stay) {
 		faultproxy.DropReply, faultproxy.CutAfter, faultproxy.CutBefore, faultproxy.Duplicate,
 		faultproxy.DuplicateLater(gate), faultproxy.Late(gate), faultproxy.Delay(20 * time.Millisecond),
 	}
-	for _, script := range []string{"permit_acquire", "permit_release", "permit_renew"} {
+	for _, script := range []string{
+		"permit_acquire", "permit_acquire_many", "permit_release", "permit_release_many", "permit_renew",
+	} {
 		for range 4 {
 			nth := faultproxy.Nth(1+rand.IntN(60), faultproxy.Script(luacall.SHA(script)))
 			proxy.On(nth, actions[rand.IntN(len(actions))])

@@ -1,6 +1,7 @@
 package semaphore_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,12 +11,14 @@ import (
 	"github.com/holdfast-go/holdfast/semaphore"
 )
 
-// held has the replies to all runs of a script wait, until the function that it returns is called.
-func (l *lab) held(script string, times int) (*faultproxy.Rule, func()) {
+// held has the replies to runs of the scripts wait, until the function that it returns is called.
+func (l *lab) held(times int, scripts ...string) (*faultproxy.Rule, func()) {
 	l.Helper()
 	gate := faultproxy.NewGate()
 	l.Cleanup(gate.Open)
-	return l.proxy.On(faultproxy.Script(luacall.SHA(script)), faultproxy.HoldReply(gate)).Times(times), gate.Open
+	return l.proxy.On(func(r faultproxy.Request) bool {
+		return slices.ContainsFunc(scripts, func(name string) bool { return r.SHA() == luacall.SHA(name) })
+	}, faultproxy.HoldReply(gate)).Times(times), gate.Open
 }
 
 // defect B5: where permits are free, nobody stands behind another one's round trip.
@@ -26,7 +29,7 @@ func TestPermitsAreAskedForTogether(t *testing.T) {
 	l.loadScripts()
 	s := semaphore.New(l.longLived(), l.name)
 	require.NoError(t, s.SetCapacity(t.Context(), 100))
-	_, open := l.held("permit_acquire", callers)
+	_, open := l.held(callers, "permit_acquire", "permit_acquire_many")
 	results := make(chan came, callers)
 	for range callers {
 		go func() {
@@ -64,7 +67,7 @@ func TestAnAttemptBesideAnotherOne(t *testing.T) {
 		},
 		"count_acquire": func() error { return c.TryAcquire(l.bounded(), 1) },
 	} {
-		rule, open := l.held(script, 1)
+		rule, open := l.held(1, script)
 		first := make(chan error, 1)
 		go func() { first <- call() }()
 		rule.Wait(t, 1) // it was carried out, and has no answer
@@ -84,7 +87,7 @@ func TestThoseWhoWereRefusedTogetherHaveTheirTurn(t *testing.T) {
 	s := l.leased(1)
 	_, release, err := s.Acquire(t.Context(), 1)
 	require.NoError(t, err)
-	rule, open := l.held("permit_acquire", 1)
+	rule, open := l.held(1, "permit_acquire", "permit_acquire_many")
 	results := make(chan came, callers)
 	for range callers {
 		go func() {
