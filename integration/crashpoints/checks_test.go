@@ -43,7 +43,7 @@ func (l *lab) check() found {
 
 // patience is how long others may wait for the lock when the subject is done: only a short lease may have
 // to end first.
-func (l *lab) patience() time.Duration { return shortLease(l.lease) + maxPoll + slack }
+func (l *lab) patience() time.Duration { return shortLease(l.lease) + l.site.poll + slack }
 
 func shortLease(lease time.Duration) time.Duration {
 	if lease > 10*time.Second {

@@ -24,7 +24,7 @@ const etcdPace = 10
 // etcd is not told how many levels a hold has, and exports none. A watch needs no confirmation: it begins at the revision
 // that the waiter has seen.
 var etcdSite = site{
-	start: startEtcd, dial: dialEtcd, pace: etcdPace,
+	start: startEtcd, dial: dialEtcd, pace: etcdPace, poll: maxPoll,
 	lacks: []crash.Point{
 		crash.Count.Send, crash.Count.Reply, crash.Export.Send, crash.Export.Reply, crash.Adopt.Send, crash.Adopt.Reply,
 		crash.Subscribed,

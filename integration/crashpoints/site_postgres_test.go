@@ -18,10 +18,14 @@ import (
 // postgresPace is for what a connection to PostgreSQL costs on a busy machine: a process there, and several round trips.
 const postgresPace = 3
 
+// postgresPoll is longer than a client's first subscription takes there, which waits for such a connection: a waiter
+// that asks before it was confirmed never comes to that point.
+const postgresPoll = 5 * time.Second
+
 // PostgreSQL is not told how many levels a hold has.
 var postgresSite = site{
 	start: startPostgres, dial: dialPostgres, lacks: []crash.Point{crash.Count.Send, crash.Count.Reply},
-	pace: postgresPace, lazy: true,
+	pace: postgresPace, poll: postgresPoll, lazy: true,
 }
 
 // postgresServer is a database of a pair's own, on a server of its own if that is to be killed.
@@ -54,7 +58,7 @@ func dialPostgres(addr string) (*dialled, error) {
 	return &dialled{
 		client: func(lease time.Duration) (client, error) {
 			return pglock.NewClient(pool, &pglock.Options{
-				Lease: lease, MaxPoll: maxPoll, ReleaseTimeout: postgresPace * releaseTimeout,
+				Lease: lease, MaxPoll: postgresPoll, ReleaseTimeout: postgresPace * releaseTimeout,
 				Logger: slog.New(slog.DiscardHandler),
 			})
 		},

@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-var redisSite = site{start: startRedis, dial: dialRedis, pace: 1}
+var redisSite = site{start: startRedis, dial: dialRedis, pace: 1, poll: maxPoll}
 
 // redisServer is a Redis of a pair's own.
 type redisServer struct {

@@ -15,6 +15,7 @@ type site struct {
 	dial  func(addr string) (*dialled, error)
 	lacks []crash.Point // that nothing reaches there
 	pace  time.Duration // leases and time limits are so many times as long as on Redis
+	poll  time.Duration // after which a waiter asks, whatever it has heard
 	lazy  bool          // a server that is killed forgets releases of the last moment, whose leases have to end then
 }
 
