@@ -386,8 +386,8 @@ var table = append(histories, []mutant{
 	}, {
 		name: "a context that nobody has asked for forgets that its parent ended first",
 		file: "internal/hold/scope.go",
-		old:  `case s.parent.Err() != nil:`,
-		new:  `case false && s.parent.Err() != nil:`,
+		old:  `case is == nil && s.parent.Err() != nil:`,
+		new:  `case is == nil && s.parent.Err() != nil && false:`,
 		in:   "internal/hold", by: "^TestAScopeIsLikeAStandardContext$",
 	}, {
 		name: "a context that is asked for after its hold ended takes the parent's end for its own",

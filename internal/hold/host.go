@@ -1,6 +1,7 @@
 package hold
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/holdfast-go/holdfast/watchdog"
@@ -28,6 +29,19 @@ type Host struct {
 	HoldLost func(owners []*Owner, err error)                 // a Hold was lost, and its grant was not
 	Detach   func(fn func())                                  // runs fn in a goroutine of its own
 	Count    func(g *Grant, from, to int32)                   // tells a count behind the calls, then calls Counted
+
+	released atomic.Pointer[standard] // the end that all unlocked levels share; nil: there was none yet
+}
+
+// end is what ends the context of a level. That of an unlocked one is made once for all: every turn has one.
+func (h *Host) end(cause error) *standard {
+	if cause != h.Released {
+		return newEnd(cause)
+	}
+	if h.released.Load() == nil {
+		h.released.CompareAndSwap(nil, newEnd(cause))
+	}
+	return h.released.Load()
 }
 
 // Reason says how a hold was lost.

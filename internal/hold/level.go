@@ -65,7 +65,7 @@ func (l *Level) IsOpen() bool {
 func (l *Level) Standing() error {
 	err := l.hold.Err()
 	if err != nil {
-		l.cancel(err)
+		l.cancel(newEnd(err))
 	}
 	return err
 }
@@ -167,8 +167,8 @@ func (l *Level) openLocked(ctx context.Context) {
 // hold and by the unlock: the first cause stays. No mutex is held, for what the application derived from the context
 // ends here too, and may take any time.
 func (l *Level) End(cause error) {
-	l.cancel(cause)
 	host := l.hold.grant.host
+	l.cancel(host.end(cause))
 	if tied := l.tied(); tied != nil && cause != host.Released {
 		host.Detach(tied.Run)
 	}

@@ -2,7 +2,6 @@ package hold
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -17,17 +16,26 @@ import (
 // if the scope was cancelled before, the standard context does not listen to the parent.
 type scope struct {
 	parent context.Context          // constant
-	made   atomic.Pointer[standard] // nil: nobody has asked; set under mu, read without, since many may share it
-
-	mu    sync.Mutex // taken with that of the parent, if that is a scope
-	ended error      // the cause, if it was cancelled before the standard context was made; guarded by mu
+	is     atomic.Pointer[standard] // nil: it was not cancelled, and nobody has asked
 }
 
-// standard is a context of package context.
+// standard is a context of package context, or the end of a scope that was cancelled before anybody had asked for one.
+// A scope has first nothing, then perhaps an end, and then perhaps a context.
 type standard struct {
-	context.Context
-	cancel context.CancelCauseFunc
+	context.Context                         // or an ended
+	cancel          context.CancelCauseFunc // nil: it is only an end
 }
+
+// ended is in the place of a context. Nothing but its cause is used.
+type ended struct {
+	context.Context
+	cause error
+}
+
+// newEnd is an end with a cause. Scopes may share it.
+func newEnd(cause error) *standard { return &standard{Context: ended{cause: cause}} }
+
+func (s *standard) cause() error { return s.Context.(ended).cause }
 
 // Deadline is the parent's.
 func (s *scope) Deadline() (time.Time, bool) { return s.parent.Deadline() }
@@ -37,69 +45,60 @@ func (s *scope) Done() <-chan struct{} { return s.standard().Done() }
 
 // Err is nil until then. It needs no standard context.
 func (s *scope) Err() error {
-	if made := s.made.Load(); made != nil {
-		return made.Err()
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch made := s.made.Load(); {
-	case made != nil:
-		return made.Err()
-	case s.ended != nil:
+	switch is := s.is.Load(); {
+	case is == nil:
+		return s.parent.Err()
+	case is.cancel == nil:
 		return context.Canceled
+	default:
+		return is.Err()
 	}
-	return s.parent.Err()
 }
 
 // Value is the parent's, except for the key by which package context asks for a standard context.
 func (s *scope) Value(key any) any { return s.standard().Value(key) }
 
+// standard makes the standard context, unless there is one. Of several goroutines that make one at a time, one finds
+// its own in the scope, and the others cancel theirs and look again.
 func (s *scope) standard() *standard {
-	if made := s.made.Load(); made != nil {
-		return made
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.makeLocked()
-}
-
-func (s *scope) makeLocked() *standard {
-	if made := s.made.Load(); made != nil {
-		return made
-	}
-	parent := s.parent
-	if s.ended != nil {
-		parent = context.WithoutCancel(parent)
-	}
-	made := new(standard)
-	made.Context, made.cancel = context.WithCancelCause(parent)
-	if s.ended != nil {
-		made.cancel(s.ended)
-	}
-	s.made.Store(made)
-	return made
-}
-
-// cancel ends the context with a cause. It holds no mutex while a standard context ends: everything that was derived
-// from that ends with it.
-func (s *scope) cancel(cause error) {
-	if made := s.cancelUnmade(cause); made != nil {
-		made.cancel(cause)
+	for {
+		is := s.is.Load()
+		if is != nil && is.cancel != nil {
+			return is
+		}
+		parent := s.parent
+		if is != nil {
+			parent = context.WithoutCancel(parent)
+		}
+		made := new(standard)
+		made.Context, made.cancel = context.WithCancelCause(parent)
+		if is != nil {
+			made.cancel(is.cause())
+		}
+		if s.is.CompareAndSwap(is, made) {
+			return made
+		}
+		made.cancel(nil)
 	}
 }
 
-// cancelUnmade ends a scope that has no standard context. If there is one, it returns that, and the caller cancels it.
-func (s *scope) cancelUnmade(cause error) *standard {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch made := s.made.Load(); {
-	case made != nil:
-		return made
-	case s.ended != nil:
-		return nil
-	case s.parent.Err() != nil:
-		return s.makeLocked()
+// cancel ends the context with the cause of an end. No mutex is held while a standard context ends: everything that was
+// derived from that ends with it.
+func (s *scope) cancel(end *standard) {
+	for {
+		is := s.is.Load()
+		switch {
+		case is == nil && s.parent.Err() != nil:
+			s.standard() // with the parent's cause
+		case is == nil:
+			if s.is.CompareAndSwap(nil, end) {
+				return
+			}
+		case is.cancel == nil:
+			return // it was cancelled before
+		default:
+			is.cancel(end.cause())
+			return
+		}
 	}
-	s.ended = cause
-	return nil
 }

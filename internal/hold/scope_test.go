@@ -33,7 +33,7 @@ func standardOne() cancelable {
 func scopedOne() cancelable {
 	parent, endParent := context.WithCancelCause(context.Background())
 	s := &scope{parent: parent}
-	return cancelable{s, s.cancel, endParent}
+	return cancelable{s, func(cause error) { s.cancel(newEnd(cause)) }, endParent}
 }
 
 // scopeSteps are what can happen to a context, or be asked of it, with what is answered.
@@ -99,8 +99,8 @@ func TestAScopeCarriesWhatItsParentDoes(t *testing.T) {
 	until, ok := s.Deadline()
 	require.True(t, ok)
 	require.Equal(t, at, until)
-	require.Nil(t, s.made.Load(), "nothing was asked for that needs one")
-	s.cancel(errFirst)
+	require.Nil(t, s.is.Load(), "nothing was asked for that needs one")
+	s.cancel(newEnd(errFirst))
 	require.Equal(t, "value", s.Value(key{}), "after its end as well")
 	require.NoError(t, context.WithoutCancel(s).Err())
 	cancel()
