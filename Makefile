@@ -73,7 +73,7 @@ lint: ## check format, vet, staticcheck, our own budgets and our own words
 	@scripts/setup-cc.sh
 	@scripts/lint.sh
 
-bench: ## measure ours and the peers, at 0.3 ms and on loopback, in one run of 20 minutes at most; tables, raw figures and plots go to bench/results
+bench: ## measure ours and the peers, at 0.3 ms and on loopback, in one run of some 20 minutes; tables, raw figures and plots go to bench/results
 	@scripts/setup-redis.sh
 	-@scripts/setup-etcd.sh
 	cd bench && go run . -out results
