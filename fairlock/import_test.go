@@ -2,6 +2,7 @@ package fairlock_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,8 +21,9 @@ func TestAWaiterKeepsItsPlaceBehindAnImportedHold(t *testing.T) {
 		lab := holdfasttest.New(t)
 		first, second, third := lab.Client(nil), lab.Client(nil), lab.Client(nil)
 		served := make(chan string, 2)
+		var waiters sync.WaitGroup
 		wait := func(client *rlock.Client, as string) {
-			go func() {
+			waiters.Go(func() {
 				_, unlock, err := fairlock.New(client, "gate").Lock(context.Background())
 				if err == nil {
 					served <- as
@@ -30,7 +32,7 @@ func TestAWaiterKeepsItsPlaceBehindAnImportedHold(t *testing.T) {
 				if err != nil {
 					t.Error(as, err)
 				}
-			}()
+			})
 			synctest.Wait()
 		}
 		held, _, err := fairlock.New(first, "gate").Lock(t.Context())
@@ -46,5 +48,6 @@ func TestAWaiterKeepsItsPlaceBehindAnImportedHold(t *testing.T) {
 		require.NoError(t, unlock())
 		require.Equal(t, "second", <-served)
 		require.Equal(t, "third", <-served)
+		waiters.Wait() // the clients are closed when the test returns, and the third one is about to unlock
 	})
 }
