@@ -10,8 +10,8 @@
 -- that find no free permit:
 --   -9 apart: nothing was written for this hold; permit_acquire looks for expired permits, and
 --      tells when one becomes free
--- or the error of a command, with nothing written. Publishes nothing, because it moves no
--- expired permits.
+-- or the error of a command, after which each call is sent by itself, and finds what was taken
+-- for it, if anything. Publishes nothing, because it moves no expired permits.
 --
 -- What is free goes to the first in the list. A hold that is in it twice is apart the second
 -- time. The writes are those of permit_acquire, in the same order, and undone in the same way;
