@@ -244,32 +244,34 @@ func together[R any](s *sem, calls ...*luacall.Call[R]) (told []luacall.Status) 
 // Each call in a bundle has its own answer: what is free goes to the first ones, and the sums stay right, though one
 // hold is in the list twice. Waiters hear once how many permits came back.
 func TestPermitsInABundle(t *testing.T) {
-	const apart = luacall.Apart
-	semaphores(t, func(t *testing.T, s *sem) {
-		if s.conn != nil {
-			return // here each bundle is made by hand
-		}
-		heard := s.listen(false)
-		s.capacity(3)
-		run(s.place, s.take("c:old", 1))
-		late := luacall.PermitAcquire(s.keys, luacall.PermitHold{ID: "c:late", Count: 1}, lease, 1)
-		require.Equal(t, []luacall.Status{-1, 1, apart, 2, 1, apart},
-			together(s, late, s.take("c:a", 1), s.take("c:a", 1), s.take("c:old", 1), s.take("c:b", 1), s.take("c:c", 1)))
-		s.sums(0, 3)
-		s.unchanged(func() {
-			require.Equal(t, []luacall.Status{2, apart, -1}, together(s, s.take("c:b", 1), s.take("c:c", 1), late))
-			require.Equal(t, []luacall.Status{4, 4}, together(s, s.back("c:c", 1), s.back("c:none", 1)))
-		})
-		s.expire("c:a", 1)
-		require.Equal(t, []luacall.Status{3, 4, apart, 4, 3},
-			together(s, s.back("c:old", 1), s.back("c:a", 1), s.back("c:old", 1), s.back("c:none", 1), s.back("c:b", 1)))
-		s.sums(2, 1)
-		require.Equal(t, []string{"3", "2"}, heard())
-		require.Equal(t, []luacall.Status{1, 1, apart},
-			together(s, s.take("c:d", 1), s.take("c:e", 1), s.take("c:f", 1)), "a bundle moves no expired permit")
-		require.Equal(t, luacall.Held, run(s.place, s.take("c:f", 1)).Status)
-		s.sums(0, 3)
+	t.Run("redis", func(t *testing.T) {
+		permitsInABundle(t, newSem(newPlace(t, redistest.Shared(t).Client(t))))
 	})
+	t.Run("miniredis", func(t *testing.T) { permitsInABundle(t, newSem(onMiniredis(t))) })
+}
+
+func permitsInABundle(t *testing.T, s *sem) {
+	const apart = luacall.Apart
+	heard := s.listen(false)
+	s.capacity(3)
+	run(s.place, s.take("c:old", 1))
+	late := luacall.PermitAcquire(s.keys, luacall.PermitHold{ID: "c:late", Count: 1}, lease, 1)
+	require.Equal(t, []luacall.Status{-1, 1, apart, 2, 1, apart},
+		together(s, late, s.take("c:a", 1), s.take("c:a", 1), s.take("c:old", 1), s.take("c:b", 1), s.take("c:c", 1)))
+	s.sums(0, 3)
+	s.unchanged(func() {
+		require.Equal(t, []luacall.Status{2, apart, -1}, together(s, s.take("c:b", 1), s.take("c:c", 1), late))
+		require.Equal(t, []luacall.Status{4, 4}, together(s, s.back("c:c", 1), s.back("c:none", 1)))
+	})
+	s.expire("c:a", 1)
+	require.Equal(t, []luacall.Status{3, 4, apart, 4, 3},
+		together(s, s.back("c:old", 1), s.back("c:a", 1), s.back("c:old", 1), s.back("c:none", 1), s.back("c:b", 1)))
+	s.sums(2, 1)
+	require.Equal(t, []string{"3", "2"}, heard())
+	require.Equal(t, []luacall.Status{1, 1, apart},
+		together(s, s.take("c:d", 1), s.take("c:e", 1), s.take("c:f", 1)), "a bundle moves no expired permit")
+	require.Equal(t, luacall.Held, run(s.place, s.take("c:f", 1)).Status)
+	s.sums(0, 3)
 }
 
 // Every semaphore has bundles of its own, as have calls that want more than one permit, which are in none.

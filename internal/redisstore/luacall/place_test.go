@@ -73,13 +73,15 @@ func (p *place) mint(fenceTTL int64) luacall.AcquireReply {
 func everywhere(t *testing.T, test func(t *testing.T, p *place)) {
 	t.Helper()
 	onRedis(t, test)
-	inBundlesToo(t, "miniredis", func(t *testing.T) *place {
-		rdb := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
-		t.Cleanup(func() { _ = rdb.Close() })
-		p := newPlace(t, rdb)
-		p.mini = true
-		return p
-	}, test)
+	inBundlesToo(t, "miniredis", onMiniredis, test)
+}
+
+func onMiniredis(t *testing.T) *place {
+	rdb := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
+	t.Cleanup(func() { _ = rdb.Close() })
+	p := newPlace(t, rdb)
+	p.mini = true
+	return p
 }
 
 // onRedis is everywhere but on miniredis, whose keys do not age by themselves.
