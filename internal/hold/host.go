@@ -30,11 +30,11 @@ type Host struct {
 	Detach   func(fn func())                                  // runs fn in a goroutine of its own
 	Count    func(g *Grant, from, to int32)                   // tells a count behind the calls, then calls Counted
 
-	released atomic.Pointer[standard] // the end that all unlocked levels share; nil: there was none yet
+	released atomic.Pointer[stage] // the end that all unlocked levels share; nil: there was none yet
 }
 
 // end is what ends the context of a level. That of an unlocked one is made once for all: every turn has one.
-func (h *Host) end(cause error) *standard {
+func (h *Host) end(cause error) *stage {
 	if cause != h.Released {
 		return newEnd(cause)
 	}

@@ -15,15 +15,15 @@ import (
 // cancelled, and what came first stays the cause: cancel makes the standard context if the parent was over before, and
 // if the scope was cancelled before, the standard context does not listen to the parent.
 type scope struct {
-	parent context.Context          // constant
-	is     atomic.Pointer[standard] // nil: it was not cancelled, and nobody has asked
+	parent context.Context       // constant
+	is     atomic.Pointer[stage] // nil: it was not cancelled, and nobody has asked
 }
 
-// standard is a context of package context, or the end of a scope that was cancelled before anybody had asked for one.
-// A scope has first nothing, then perhaps an end, and then perhaps a context.
-type standard struct {
-	context.Context                         // or an ended
-	cancel          context.CancelCauseFunc // nil: it is only an end
+// stage is what a scope has become: first an end, if it was cancelled before anybody had asked for a standard context;
+// and then that context, once somebody asks.
+type stage struct {
+	context.Context                         // the standard context; of an end, an ended
+	cancel          context.CancelCauseFunc // nil: it is an end
 }
 
 // ended is in the place of a context. Nothing but its cause is used.
@@ -33,9 +33,9 @@ type ended struct {
 }
 
 // newEnd is an end with a cause. Scopes may share it.
-func newEnd(cause error) *standard { return &standard{Context: ended{cause: cause}} }
+func newEnd(cause error) *stage { return &stage{Context: ended{cause: cause}} }
 
-func (s *standard) cause() error { return s.Context.(ended).cause }
+func (s *stage) cause() error { return s.Context.(ended).cause }
 
 // Deadline is the parent's.
 func (s *scope) Deadline() (time.Time, bool) { return s.parent.Deadline() }
@@ -58,9 +58,9 @@ func (s *scope) Err() error {
 // Value is the parent's, except for the key by which package context asks for a standard context.
 func (s *scope) Value(key any) any { return s.standard().Value(key) }
 
-// standard makes the standard context, unless there is one. Of several goroutines that make one at a time, one finds
-// its own in the scope, and the others cancel theirs and look again.
-func (s *scope) standard() *standard {
+// standard makes the standard context, unless there is one. If several goroutines make one at the same time, one of them
+// stores its own; the others cancel theirs, so that the parent keeps no note of them, and look again.
+func (s *scope) standard() *stage {
 	for {
 		is := s.is.Load()
 		if is != nil && is.cancel != nil {
@@ -70,7 +70,7 @@ func (s *scope) standard() *standard {
 		if is != nil {
 			parent = context.WithoutCancel(parent)
 		}
-		made := new(standard)
+		made := new(stage)
 		made.Context, made.cancel = context.WithCancelCause(parent)
 		if is != nil {
 			made.cancel(is.cause())
@@ -84,7 +84,7 @@ func (s *scope) standard() *standard {
 
 // cancel ends the context with the cause of an end. No mutex is held while a standard context ends: everything that was
 // derived from that ends with it.
-func (s *scope) cancel(end *standard) {
+func (s *scope) cancel(end *stage) {
 	for {
 		is := s.is.Load()
 		switch {
