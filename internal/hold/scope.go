@@ -58,8 +58,8 @@ func (s *scope) Err() error {
 // Value is the parent's, except for the key by which package context asks for a standard context.
 func (s *scope) Value(key any) any { return s.standard().Value(key) }
 
-// standard makes the standard context, unless there is one. If several goroutines make one at the same time, one of them
-// stores its own; the others cancel theirs, so that the parent keeps no note of them, and look again.
+// standard makes the standard context, unless there is one. If several goroutines make one at the same time, one of
+// them stores its own; the others cancel theirs, so that the parent keeps no note of them, and look again.
 func (s *scope) standard() *stage {
 	for {
 		is := s.is.Load()

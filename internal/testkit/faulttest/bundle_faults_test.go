@@ -20,20 +20,21 @@ import (
 // bundleCallers are many more than commands are under way at a time, so that the others' gather.
 const bundleCallers = 32
 
+var bundleFaults = map[string]faultproxy.Action{
+	"connection cut after it":  faultproxy.CutAfter,
+	"connection cut before it": faultproxy.CutBefore,
+	"cut in the reply":         faultproxy.CutReplyAt(9),
+	"reply lost":               faultproxy.DropReply,
+	"request lost":             faultproxy.DropRequest,
+	"carried out twice":        faultproxy.Duplicate,
+}
+
 // G3 for calls that share one script, of which a fault meets all at once: each of them takes its lock once,
 // whatever became of the request and of the reply, and its unlock says nothing but the truth.
 func TestFaultsOfBundlesMeetEachCallAlone(t *testing.T) {
 	t.Parallel()
-	faults := map[string]faultproxy.Action{
-		"connection cut after it":  faultproxy.CutAfter,
-		"connection cut before it": faultproxy.CutBefore,
-		"cut in the reply":         faultproxy.CutReplyAt(9),
-		"reply lost":               faultproxy.DropReply,
-		"request lost":             faultproxy.DropRequest,
-		"carried out twice":        faultproxy.Duplicate,
-	}
 	for _, script := range []string{"acquire_many", "release_many"} {
-		for fault, action := range faults {
+		for fault, action := range bundleFaults {
 			t.Run(script+", "+fault, func(t *testing.T) {
 				t.Parallel()
 				p, client := newBundlingPath(t)

@@ -20,39 +20,95 @@ import (
 // the permit gone, and in the end exactly those are free that there were.
 func TestFaultsOfBundlesOfPermits(t *testing.T) {
 	t.Parallel()
-	faults := map[string]faultproxy.Action{
-		"connection cut after it":  faultproxy.CutAfter,
-		"connection cut before it": faultproxy.CutBefore,
-		"cut in the reply":         faultproxy.CutReplyAt(9),
-		"reply lost":               faultproxy.DropReply,
-		"request lost":             faultproxy.DropRequest,
-		"carried out twice":        faultproxy.Duplicate,
-	}
 	for _, script := range []string{"permit_acquire_many", "permit_release_many"} {
-		for fault, action := range faults {
+		for fault, action := range bundleFaults {
 			t.Run(script+", "+fault, func(t *testing.T) {
 				t.Parallel()
-				p := newFaultyPath(t)
-				// No lease ends and nobody polls: a permit that was left behind stays, and is seen.
-				s := semaphore.New(p.client(rlock.ClientOptions{
-					Lease: faultNever, MaxPoll: faultNever, ReleaseTimeout: time.Minute,
-				}), "bundled")
-				const capacity = 2 * bundleCallers
-				require.NoError(t, s.SetCapacity(t.Context(), capacity))
-				p.permitsUntil(s, func() bool { return p.scripts(script) > 1 }) // the server knows it now
+				p, s := newPermitPath(t)
 				met := p.proxy.On(faultproxy.Script(luacall.SHA(script)), action).Times(3)
 				p.permitsUntil(s, func() bool { return met.Fired() == 3 })
-				redistest.Eventually(t, faultSoon, func() bool {
-					taken, err := p.direct.ZCard(t.Context(), "{bundled}:timeout").Result()
-					require.NoError(t, err)
-					return taken == 0
-				}, "a permit was left behind that nobody has")
-				free, err := p.direct.Get(t.Context(), "bundled").Int()
-				require.NoError(t, err)
-				require.Equal(t, capacity, free)
+				p.permitsComeBack()
 			})
 		}
 	}
+}
+
+// G4: the contexts of all end while a script that takes permits for them is under way. All return at once, and the
+// permits come back.
+func TestPermitsThatNobodyWaitsForComeBack(t *testing.T) {
+	t.Parallel()
+	p, s := newPermitPath(t)
+	gate := faultproxy.NewGate()
+	granted := p.proxy.On(faultproxy.Script(luacall.SHA("permit_acquire_many")), faultproxy.HoldReply(gate)).Times(-1)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var callers sync.WaitGroup
+	for range bundleCallers {
+		callers.Go(func() {
+			for ctx.Err() == nil {
+				_, release, err := s.Acquire(ctx, 1)
+				if err != nil {
+					assert.ErrorIs(t, err, context.Canceled)
+					continue
+				}
+				assert.NoError(t, release())
+			}
+		})
+	}
+	granted.Wait(t, 1)
+	require.Positive(t, p.permitsTaken(), "it has taken some")
+	cancel()
+	returned := make(chan struct{})
+	go func() { callers.Wait(); close(returned) }()
+	redistest.Receive(t, faultSoon, returned, "they wait for the reply")
+	gate.Open()
+	p.permitsComeBack()
+}
+
+// G3: a script for many permits that comes when all callers have gone on takes nothing that stays.
+func TestALateBundleOfPermitsTakesNothingForGood(t *testing.T) {
+	t.Parallel()
+	p, s := newPermitPath(t)
+	gate := faultproxy.NewGate()
+	late := p.proxy.On(faultproxy.Script(luacall.SHA("permit_acquire_many")), faultproxy.Late(gate))
+	p.permitsUntil(s, func() bool { return late.Fired() == 1 })
+	gate.Open()
+	<-gate.Delivered()
+	p.permitsComeBack()
+}
+
+const permitCapacity = 2 * bundleCallers
+
+// newPermitPath is newBundlingPath for a semaphore. No lease ends and nobody polls: a permit that was left behind stays,
+// and is seen.
+func newPermitPath(t *testing.T) (*faultyPath, *semaphore.Semaphore) {
+	t.Helper()
+	p := newFaultyPath(t)
+	s := semaphore.New(p.client(rlock.ClientOptions{
+		Lease: faultNever, MaxPoll: faultNever, ReleaseTimeout: time.Minute,
+	}), "bundled")
+	require.NoError(t, s.SetCapacity(t.Context(), permitCapacity))
+	p.permitsUntil(s, func() bool {
+		return p.scripts("permit_acquire_many") > 1 && p.scripts("permit_release_many") > 1
+	})
+	return p, s
+}
+
+func (p *faultyPath) permitsTaken() int64 {
+	p.t.Helper()
+	taken, err := p.direct.ZCard(p.t.Context(), "{bundled}:timeout").Result()
+	require.NoError(p.t, err)
+	return taken
+}
+
+// permitsComeBack waits until no permit is taken, and then all must be free.
+func (p *faultyPath) permitsComeBack() {
+	p.t.Helper()
+	redistest.Eventually(p.t, faultSoon, func() bool { return p.permitsTaken() == 0 },
+		"a permit was left behind that nobody has")
+	free, err := p.direct.Get(p.t.Context(), "bundled").Int()
+	require.NoError(p.t, err)
+	require.Equal(p.t, permitCapacity, free)
 }
 
 // permitsUntil has every caller acquire and release a permit until enough has happened.
