@@ -10,7 +10,7 @@
 -- ARGV[6]  PUBLISH or SPUBLISH
 -- ARGV[7]  ms after its last use at which the semaphore expires; 0: it does not
 --
--- Returns {status, 0, time in ms, server time in us}:
+-- Returns {status, 0, time in ms, server time in us, 0}, as acquire.lua does:
 --   -1 late: read after not-after, nothing written
 --    0 busy: not enough are free, and the next lease ends in that time; nothing written but
 --      the expiry. The second number is -1 if no capacity was set yet
@@ -31,13 +31,13 @@ local id, count = ARGV[1], tonumber(ARGV[2])
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 if now > tonumber(ARGV[4]) then
-  return {-1, 0, 0, now}
+  return {-1, 0, 0, now, 0}
 end
 local ms = math.floor(now / 1000)
 local past = string.format('%.0f', ms)
 local stands = redis.call('ZSCORE', leases, id .. '/0')
 if stands then
-  return {2, 0, math.max(tonumber(stands) - ms, 0), now}
+  return {2, 0, math.max(tonumber(stands) - ms, 0), now, 0}
 end
 local found = redis.call('GET', permits)
 local unused = tonumber(ARGV[7])
@@ -54,7 +54,7 @@ if number + expired < count then
   end
   local first = redis.call('ZRANGEBYSCORE', leases, '(' .. past, '+inf', 'WITHSCORES',
     'LIMIT', 0, 1)
-  return {0, found and 0 or -1, first[2] and tonumber(first[2]) - ms or 3600000, now}
+  return {0, found and 0 or -1, first[2] and tonumber(first[2]) - ms or 3600000, now, 0}
 end
 local moved = math.min(expired, math.max(count - number, 500))
 redis.call('INCRBY', permits, string.format('%.0f', moved - count))
@@ -82,4 +82,4 @@ end
 local total = moved > 0 and number + moved - count or 0
 local channel, kind = ARGV[5], ARGV[6]
 --!include count_publish
-return {1, 0, 0, now}
+return {1, 0, 0, now, 0}

@@ -6,7 +6,7 @@
 -- ARGV[3i-1] hold id, ARGV[3i] lease, ARGV[3i+1] not-after, all as in permit_acquire.lua. The
 --            permit of a hold is <hold id>/0
 --
--- Returns the four numbers of permit_acquire.lua for each hold, with another status for those
+-- Returns the five numbers of permit_acquire.lua for each hold, with another status for those
 -- that find no free permit:
 --   -9 apart: nothing was written for this hold; permit_acquire looks for expired permits, and
 --      tells when one becomes free
@@ -41,7 +41,10 @@ for i = 1, #names do
     members[2 * count - 1] = string.format('%.0f', math.ceil(now / 1000) + ARGV[3 * i])
     members[2 * count] = name
   end
-  answers[4 * i - 3], answers[4 * i - 2], answers[4 * i - 1], answers[4 * i] = status, 0, left, now
+  local answer = {status, 0, left, now, 0}
+  for k = 1, 5 do
+    answers[#answers + 1] = answer[k]
+  end
 end
 if count > 0 then
   redis.call('INCRBY', permits, -count)

@@ -144,14 +144,10 @@ func (b *Bundle) Unfit() bool {
 
 // numbers is how many numbers one call returns.
 func (b *Bundle) numbers() int {
-	switch b.script {
-	case &acquireManyScript:
+	if b.script == &acquireManyScript || b.script == &permitAcquireManyScript {
 		return acquireNumbers
-	case &permitAcquireManyScript:
-		return permitNumbers
-	default:
-		return releaseNumbers
 	}
+	return releaseNumbers
 }
 
 // isAcquire recognises the arguments of an [Acquirer.Call].

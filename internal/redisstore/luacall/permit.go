@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 var (
@@ -79,19 +77,8 @@ func PermitAcquire(p Permits, h PermitHold, lease, notAfter int64) *Call[Acquire
 	}
 	call := newCall[AcquireReply](&permitAcquireScript, 2, nil,
 		p.Free, p.Leases, h.ID, h.Count, lease, notAfter, p.Channel, p.kind(), p.Unused)
-	call.ints = permitReply
+	call.ints = acquireReply
 	return call
-}
-
-// permitNumbers is how many numbers an acquisition of permits returns.
-const permitNumbers = 4
-
-func permitReply(v []int64) (AcquireReply, error) {
-	if len(v) != permitNumbers {
-		return AcquireReply{}, wrongLength(v, permitNumbers)
-	}
-	status, err := acquired.of(v[0])
-	return AcquireReply{store.AcquireReply{Status: status, Fence: v[1], PTTL: milliseconds(v[2])}, v[3]}, err
 }
 
 // PermitRelease gives back the permits of a hold. Its Count may be 0 if unknown.

@@ -53,7 +53,6 @@ var decoders = map[string]func(any) (any, error){
 	"read":          anything(decodeAcquireRead),
 	"write":         anything(decodeAcquireWrite),
 	"inspect rw":    anything(decodeInspectRW),
-	"permit":        numbers(permitReply),
 	"permits":       anything(decodePermits),
 	"renew permits": anything(decodeRenewals(2)),
 	"quorum":        anything(decodeQuorum),

@@ -59,7 +59,6 @@ func TestUnknownStatusesAreErrors(t *testing.T) {
 		known  []int64
 	}{
 		"acquire": {ints(func(v []int64) error { _, err := acquireReply(v); return err }, 5), acquire},
-		"permit":  {ints(func(v []int64) error { _, err := permitReply(v); return err }, 4), acquire},
 		"release": {ints(func(v []int64) error { _, err := releaseReply(v); return err }, 3), []int64{3, 4}},
 		"release all": {
 			ints(func(v []int64) error { _, err := decodeReleaseAll(v, 1); return err }, 3), []int64{3, 4, -9},
