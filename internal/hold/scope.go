@@ -43,15 +43,20 @@ func (s *scope) Deadline() (time.Time, bool) { return s.parent.Deadline() }
 // Done is closed when the hold of the level has ended, the level was unlocked, or the parent is over.
 func (s *scope) Done() <-chan struct{} { return s.standard().Done() }
 
-// Err is nil until then. It needs no standard context.
+// Err is nil until then. It needs no standard context. If the scope is cancelled while it asks a parent that ends
+// meanwhile, it looks again which of the two came first: from then on the answer stays the same.
 func (s *scope) Err() error {
-	switch is := s.is.Load(); {
-	case is == nil:
-		return s.parent.Err()
-	case is.cancel == nil:
-		return context.Canceled
-	default:
-		return is.Err()
+	for {
+		switch is := s.is.Load(); {
+		case is == nil:
+			if err := s.parent.Err(); err == nil || s.is.Load() == nil {
+				return err
+			}
+		case is.cancel == nil:
+			return context.Canceled
+		default:
+			return is.Err()
+		}
 	}
 }
 

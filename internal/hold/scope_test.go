@@ -107,6 +107,37 @@ func TestAScopeCarriesWhatItsParentDoes(t *testing.T) {
 	require.Equal(t, errFirst, context.Cause(s))
 }
 
+// The scope is cancelled while it asks its parent, which ends right after that. The end of the scope came first, and
+// that is what it says from the first answer on.
+func TestAScopeSaysFromTheFirstAnswerOnWhatCameFirst(t *testing.T) {
+	parent := &lateParent{Context: context.Background()}
+	s := &scope{parent: parent}
+	parent.meanwhile = func() { s.cancel(newEnd(errFirst)) }
+	assert.Equal(t, context.Canceled, s.Err(), "the first answer")
+	assert.Equal(t, context.Canceled, s.Err(), "the second answer")
+	assert.Equal(t, errFirst, context.Cause(s))
+}
+
+// lateParent ends while it is asked for the first time, after something else has happened.
+type lateParent struct {
+	context.Context
+	meanwhile func()
+	asked     int
+}
+
+func (p *lateParent) Err() error {
+	p.asked++
+	switch p.asked {
+	case 1:
+		p.meanwhile() // which asks once more, before the end
+		return context.DeadlineExceeded
+	case 2:
+		return nil
+	default:
+		return context.DeadlineExceeded
+	}
+}
+
 // A scope may be asked by many goroutines while it ends, and all have the same answer.
 func TestAScopeIsAskedWhileItEnds(t *testing.T) {
 	for range 2000 {
