@@ -184,6 +184,9 @@ type renewer struct {
 	unused time.Duration // see ExpireUnused
 }
 
+// Entries is for [redisstore.Multiple].
+func (r renewer) Entries() int { return int(r.count) }
+
 func (r renewer) Renew(names, ids []string, ttls []int64) *luacall.Call[[]luacall.RenewStatus] {
 	sets := make([]string, len(names))
 	for i, name := range names {

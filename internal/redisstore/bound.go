@@ -46,6 +46,9 @@ type Renewer interface {
 	Renew(keys, ids []string, ttls []int64) *luacall.Call[[]luacall.RenewStatus]
 }
 
+// A Multiple is a Renewer whose holds have several entries of their keys each, as permits have.
+type Multiple interface{ Entries() int }
+
 // A Stepper is a protocol whose holds have a count of levels.
 type Stepper interface {
 	Levels(id string, from, to int64) *luacall.Call[int64]

@@ -15,11 +15,14 @@ import (
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
-// renewBatch is how many holds one script renews.
-//
-// Redis serves nobody else while a script runs. At a few µs per hold, 256 renewals take it about a millisecond,
-// and ten thousand holds of a client need forty scripts in one round trip.
-const renewBatch = 256
+// Redis serves nobody else while a script runs. 256 plain holds take it about a millisecond, and 2,000 permits some
+// four. It also serves nobody between scripts that it read at once, as it may read many of those that name few holds of
+// many permits each. So what one round trip renews is bounded as well, by the most that one acquisition may take.
+const (
+	renewBatch    = 256                // holds that one script renews
+	scriptEntries = 2_000              // entries that it renews, if they are not of one hold
+	tripEntries   = luacall.MaxPermits // entries that are renewed in one round trip
+)
 
 var errRefusedWrite = &store.Failure{Fault: store.FaultDefinite, Answered: true, Err: errors.New(
 	"the server refused to renew the lease: check min-replicas-to-write and the rights of the user (PEXPIRE; for " +
@@ -28,13 +31,17 @@ var errRefusedWrite = &store.Failure{Fault: store.FaultDefinite, Answered: true,
 // group is the content of one renewal script: holds of one kind, and of one slot where slots matter.
 type group struct {
 	renewer   Renewer
+	each      int   // entries of a hold
 	at        []int // where the holds stand in the batch
 	keys, ids []string
 	ttls      []int64
+	call      *renewCall
 }
 
+type renewCall = luacall.Call[[]luacall.RenewStatus]
+
 // Renew implements [store.Store]: one script for the holds that can share one, up to renewBatch of them, and all
-// scripts in one round trip.
+// scripts in one round trip, unless they are of many permits.
 //
 // Every renewal gets its own answer, and an error counts for the holds of its script only. A script that
 // extended its holds although its reply was lost does no harm: the client counts from before it sent the
@@ -42,15 +49,14 @@ type group struct {
 func (s *Store) Renew(ctx context.Context, all []store.Renewal) {
 	s.noteUse(true)
 	groups := s.groups(all)
-	calls := prepare(groups)
-	s.sendRenewals(ctx, groups, calls)
+	s.sendRenewals(ctx, groups)
 	var refused []refusedGroup
-	for i, g := range groups {
-		if len(g.at) > 1 && s.refusesMany(calls[i].Err) {
-			refused = append(refused, refusedGroup{g, calls[i].Err})
+	for _, g := range groups {
+		if len(g.at) > 1 && s.refusesMany(g.call.Err) {
+			refused = append(refused, refusedGroup{g, g.call.Err})
 			continue
 		}
-		g.report(calls[i], all)
+		g.report(all)
 	}
 	if len(refused) > 0 {
 		s.renewApart(ctx, refused, all)
@@ -73,27 +79,18 @@ func (s *Store) renewApart(ctx context.Context, refused []refusedGroup, all []st
 	for _, g := range refused {
 		apart = append(apart, g.singles()...)
 	}
-	calls := prepare(apart)
-	s.sendRenewals(ctx, apart, calls)
-	for i, g := range apart {
-		g.report(calls[i], all)
+	s.sendRenewals(ctx, apart)
+	for _, g := range apart {
+		g.report(all)
 	}
 	for _, g := range refused {
-		own := calls[:len(g.at)]
-		calls = calls[len(g.at):]
-		fine := !slices.ContainsFunc(own, func(c *luacall.Call[[]luacall.RenewStatus]) bool { return c.Err != nil })
+		own := apart[:len(g.at)]
+		apart = apart[len(g.at):]
+		fine := !slices.ContainsFunc(own, func(one *group) bool { return one.call.Err != nil })
 		if s.learnSlots(g.err); fine && refusedScript(g.err) {
 			s.oneSlot.Store(true)
 		}
 	}
-}
-
-func prepare(groups []*group) []*luacall.Call[[]luacall.RenewStatus] {
-	calls := make([]*luacall.Call[[]luacall.RenewStatus], len(groups))
-	for i, g := range groups {
-		calls[i] = g.renewer.Renew(g.keys, g.ids, g.ttls)
-	}
-	return calls
 }
 
 // groups splits the batch.
@@ -121,8 +118,8 @@ func (s *Store) groups(all []store.Renewal) []*group {
 		if g == nil || k != last {
 			g, last = byKind[k], k
 		}
-		if g == nil || len(g.at) == renewBatch {
-			g = &group{renewer: k.renewer}
+		if g == nil || g.full() {
+			g = newGroup(k.renewer)
 			if !oneSlot { // then nearly all go into one
 				g.expect(min(len(all)-i, renewBatch))
 			}
@@ -132,6 +129,19 @@ func (s *Store) groups(all []store.Renewal) []*group {
 		g.add(i, one)
 	}
 	return groups
+}
+
+func newGroup(of Renewer) *group {
+	g := &group{renewer: of, each: 1}
+	if m, ok := of.(Multiple); ok {
+		g.each = m.Entries()
+	}
+	return g
+}
+
+// full reports that the script renews no more holds than those that the group has.
+func (g *group) full() bool {
+	return len(g.at) == renewBatch || (len(g.at)+1)*g.each > scriptEntries
 }
 
 func (g *group) expect(n int) {
@@ -150,7 +160,7 @@ func (g *group) singles() []*group {
 	singles := make([]*group, len(g.at))
 	for i := range g.at {
 		singles[i] = &group{
-			renewer: g.renewer, at: g.at[i : i+1],
+			renewer: g.renewer, each: g.each, at: g.at[i : i+1],
 			keys: g.keys[i : i+1], ids: g.ids[i : i+1], ttls: g.ttls[i : i+1],
 		}
 	}
@@ -158,37 +168,52 @@ func (g *group) singles() []*group {
 }
 
 // sendRenewals sends one script per group: the only one as it is, several in one pipeline per node.
-func (s *Store) sendRenewals(
-	ctx context.Context, groups []*group, calls []*luacall.Call[[]luacall.RenewStatus],
-) {
+func (s *Store) sendRenewals(ctx context.Context, groups []*group) {
+	for _, g := range groups {
+		g.call = g.renewer.Renew(g.keys, g.ids, g.ttls)
+	}
 	switch {
 	case s.confirm.asked():
-		s.renewConfirmed(ctx, groups, calls)
-	case len(calls) == 1:
-		calls[0].Reply, calls[0].Err = calls[0].Run(ctx, s.links.Renewal)
+		s.renewConfirmed(ctx, groups)
+	case len(groups) == 1:
+		c := groups[0].call
+		c.Reply, c.Err = c.Run(ctx, s.links.Renewal)
 	default:
-		luacall.RunAll(ctx, s.links.Renewal, calls)
+		runTrips(ctx, s.links.Renewal, groups)
 	}
+}
+
+// runTrips sends the scripts in as few pipelines as their entries allow, one after the other.
+func runTrips(ctx context.Context, conn luacall.Pipeliner, groups []*group) {
+	var calls []*renewCall
+	entries := 0
+	for _, g := range groups {
+		own := len(g.at) * g.each
+		if entries+own > tripEntries && len(calls) > 0 {
+			luacall.RunAll(ctx, conn, calls)
+			calls, entries = calls[:0], 0
+		}
+		calls, entries = append(calls, g.call), entries+own
+	}
+	luacall.RunAll(ctx, conn, calls)
 }
 
 // renewConfirmed sends the scripts of each node over a connection of its own, and then one WAIT or WAITAOF for all of
 // them: where a disk is waited for, that takes up to a second each time. A script that was redirected did not run, and
 // is sent by itself.
-func (s *Store) renewConfirmed(
-	ctx context.Context, groups []*group, calls []*luacall.Call[[]luacall.RenewStatus],
-) {
-	at := make(map[*redis.Client][]*luacall.Call[[]luacall.RenewStatus])
-	for i, g := range groups {
+func (s *Store) renewConfirmed(ctx context.Context, groups []*group) {
+	at := make(map[*redis.Client][]*group)
+	for _, g := range groups {
 		node, err := links.Node(ctx, s.links.Renewal, g.keys[0])
-		if calls[i].Err = err; err == nil {
-			at[node] = append(at[node], calls[i])
+		if g.call.Err = err; err == nil {
+			at[node] = append(at[node], g)
 		}
 	}
 	for node, some := range at {
 		s.renewOn(ctx, node, some)
 	}
-	for i, g := range groups {
-		c := calls[i]
+	for _, g := range groups {
+		c := g.call
 		_, moved := redis.IsMovedError(c.Err)
 		if _, ask := redis.IsAskError(c.Err); moved || ask {
 			c.Err = s.confirmed(ctx, s.links.Renewal, g.keys[0],
@@ -201,25 +226,25 @@ func (s *Store) renewConfirmed(
 }
 
 // renewOn sends the scripts of one node. What is not confirmed counts for all that were carried out.
-func (s *Store) renewOn(ctx context.Context, node *redis.Client, calls []*luacall.Call[[]luacall.RenewStatus]) {
+func (s *Store) renewOn(ctx context.Context, node *redis.Client, groups []*group) {
 	conn := node.Conn()
 	defer func() { _ = conn.Close() }()
 	limit := left(ctx)
-	luacall.RunAll(ctx, conn, calls)
-	done := slices.DeleteFunc(calls, func(c *luacall.Call[[]luacall.RenewStatus]) bool { return c.Err != nil })
+	runTrips(ctx, conn, groups)
+	done := slices.DeleteFunc(groups, func(g *group) bool { return g.call.Err != nil })
 	if len(done) == 0 {
 		return
 	}
 	err := s.confirm.await(ctx, conn, limit)
-	for _, c := range done {
-		c.Err = err
+	for _, g := range done {
+		g.call.Err = err
 	}
 }
 
 // report translates the answers.
-func (g *group) report(c *luacall.Call[[]luacall.RenewStatus], all []store.Renewal) {
+func (g *group) report(all []store.Renewal) {
 	for i, at := range g.at {
-		one := &all[at]
+		one, c := &all[at], g.call
 		switch {
 		case c.Err != nil:
 			one.Err = meaning(c.Err)

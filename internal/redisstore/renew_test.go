@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/redisstore/links"
@@ -31,6 +32,66 @@ type renewed struct {
 
 func (r *renewed) Key() string      { return r.key }
 func (r *renewed) Renewer() Renewer { return r.kind }
+
+// permits are locks whose holds have so many entries each.
+type permits int
+
+func (p permits) Entries() int { return int(p) }
+
+func (p permits) Renew(keys, ids []string, ttls []int64) *luacall.Call[[]luacall.RenewStatus] {
+	return luacall.PermitRenew(keys, ids, int64(p), ttls)
+}
+
+type permitsRenewed struct {
+	Protocol
+	permits
+}
+
+func (p *permitsRenewed) Key() string      { return "semaphore" }
+func (p *permitsRenewed) Renewer() Renewer { return p.permits }
+
+// pipelines records how many commands each pipeline of a client has.
+type pipelines struct{ sizes []int }
+
+func (p *pipelines) DialHook(next redis.DialHook) redis.DialHook          { return next }
+func (p *pipelines) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+func (p *pipelines) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		p.sizes = append(p.sizes, len(cmds))
+		return next(ctx, cmds)
+	}
+}
+
+// A script renews up to 2,000 permits, or one hold, and a round trip as many as a hold may have; of plain holds it
+// renews 256, and a round trip all.
+func TestWhatARoundTripRenewsIsBounded(t *testing.T) {
+	conns, err := links.From(redistest.Start(t).Client(t), links.Limits{Command: 3 * time.Second, Life: time.Minute})
+	require.NoError(t, err)
+	s := New(conns, Confirmation{})
+	t.Cleanup(s.HangUp)
+	record := &pipelines{}
+	s.links.Renewal.(*redis.Client).AddHook(record)
+	trips := func(holds int, of Protocol) []int {
+		all := make([]store.Renewal, holds)
+		for range 2 { // the first time Redis does not know the script
+			record.sizes = nil
+			for i := range all {
+				all[i] = store.Renewal{Proto: s.Bind(of), ID: fmt.Sprint("id:", i), TTL: time.Minute}
+			}
+			s.Renew(s.Within(t.Context(), 3*time.Second), all)
+			for _, one := range all {
+				require.ErrorIs(t, one.Err, watchdog.ErrGone) // nobody has anything
+			}
+		}
+		return record.sizes
+	}
+	require.Equal(t, []int{16}, trips(4096, &renewed{key: "lock"}))
+	require.Equal(t, []int{16}, trips(4096, &permitsRenewed{permits: 1}))
+	require.Equal(t, []int{4}, trips(12, &permitsRenewed{permits: 666}), "three holds in a script")
+	require.Equal(t, []int{5, 5, 3}, trips(25, &permitsRenewed{permits: 1000}), "two holds in a script")
+	require.Equal(t, []int{4, 4, 1}, trips(9, &permitsRenewed{permits: 2001}), "one hold in a script")
+	require.Equal(t, []int{1, 1, 1}, trips(3, &permitsRenewed{permits: luacall.MaxPermits}))
+}
 
 // The scripts of a batch of renewals are confirmed together, since each confirmation may take a second. What is not
 // confirmed counts for none of them; what is gone is told as gone.

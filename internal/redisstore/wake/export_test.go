@@ -11,3 +11,14 @@ func (h *Hub) Shards() []string {
 	defer h.mu.Unlock()
 	return slices.Sorted(maps.Keys(h.lines))
 }
+
+// EndAll makes all lines be over, as line.end does before it takes them out of the hub.
+func (h *Hub) EndAll() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, l := range h.lines {
+		l.mu.Lock()
+		l.over = true
+		l.mu.Unlock()
+	}
+}

@@ -40,10 +40,10 @@ type Config struct {
 // Hub shares subscriptions. Its methods are safe for concurrent use.
 //
 // Its mutexes are taken in the order line.mu, Ticket.mu. Hub.mu is taken alone: no function takes another of
-// them while it holds Hub.mu, and a line releases its own before it asks the hub for another line.
+// them while it holds Hub.mu, and a line releases its own before it asks the hub for another line, or is taken out.
 //
 // Listen starts a line's two goroutines, line.read and line.write, when the first channel of a node is listened to.
-// They end with ctx, and Close joins them.
+// They end when nobody has listened to any for half a minute, or with ctx, and Close joins them.
 type Hub struct {
 	// ctx ends with Close; it bounds every question to the network.
 	cfg  Config
@@ -86,8 +86,29 @@ func (h *Hub) ListenOn(wakes chan struct{}, channel string) *Ticket {
 
 func (h *Hub) listen(wakes chan struct{}, channel, key string) *Ticket {
 	t := &Ticket{c: wakes}
-	h.line(h.cfg.Shard(h.ctx, channel)).add(channel, key, t)
+	h.add(channel, key, t)
 	return t
+}
+
+// add puts tickets on a channel of the line that serves it. A line that is over refuses them; it may not be out of the
+// hub yet, and is taken out here then.
+func (h *Hub) add(channel, key string, tickets ...*Ticket) {
+	for {
+		l := h.line(h.cfg.Shard(h.ctx, channel))
+		if l.add(channel, key, tickets...) {
+			return
+		}
+		h.remove(l)
+	}
+}
+
+// remove takes a line out that is over. It may be out already, with another in its place.
+func (h *Hub) remove(l *line) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.lines[l.shard] == l {
+		delete(h.lines, l.shard)
+	}
 }
 
 // Subscribed reports whether Redis has confirmed a subscription to channel that is still in place. By it a

@@ -24,12 +24,17 @@ const (
 	// second for all its waiters together.
 	firstPause = 10 * time.Millisecond
 	lastPause  = time.Second
+
+	// unused is how long a line without channels keeps its connection. The next caller that waits finds it there. A
+	// node that was replaced under another address is not asked for again, and nothing of it stays.
+	unused = 30 * time.Second
 )
 
 var (
 	errUnsubscribed = errors.New("wake: the server ended a subscription")
 	errSilent       = errors.New("wake: no answer to a ping")
 	errOld          = errors.New("wake: the connection has reached its age")
+	errUnused       = errors.New("wake: nobody listens any more")
 )
 
 // line is one node's subscription connection. Two goroutines serve it: read builds the connection and
@@ -43,6 +48,9 @@ var (
 //
 // The connection belongs to read, which opens it and closes it when listen returns. Others close it only to
 // make read return: write after a failed send, and hangUp. Closing twice is harmless.
+//
+// A line that nobody has needed for some time is over: read takes it out of the hub, and both goroutines end. A caller
+// that comes to it at this moment is told so by add, and asks the hub again.
 type line struct {
 	hub   *Hub
 	shard string
@@ -51,6 +59,8 @@ type line struct {
 
 	mu      sync.Mutex // guards all below
 	topics  map[string]*topic
+	vacant  time.Duration  // since when there is no topic, if there is none
+	over    bool           // it has no topic, and gets none any more
 	leaving map[string]int // unsubscriptions sent but not confirmed
 	todo    []change
 	// of the connection; nil while none is built, and then changes stay in todo
@@ -83,11 +93,11 @@ func newLine(h *Hub, shard string) *line {
 	return &line{
 		hub: h, shard: shard,
 		nudge: make(chan struct{}, 1), fresh: make(chan struct{}, 1),
-		topics: make(map[string]*topic), leaving: make(map[string]int),
+		topics: make(map[string]*topic), leaving: make(map[string]int), vacant: h.cfg.Clock.Now(),
 	}
 }
 
-// add puts tickets on a channel. It finds the topic and adds the tickets in one critical section, so
+// add puts tickets on a channel, unless the line is over: then it reports false. It finds the topic and adds the tickets in one critical section, so
 // expireTopic sees either a topic with waiters, which it leaves alone, or one that is out of the map before
 // add looks for it. In the second case add makes a new topic, and the two changes are sent in order: first
 // the unsubscription, then the subscription.
@@ -100,9 +110,12 @@ func newLine(h *Hub, shard string) *line {
 //
 // A message that is published between the second and the third command is then missed although the ticket was
 // ready. (3) makes up for it, because every confirmation wakes every ticket.
-func (l *line) add(channel, key string, tickets ...*Ticket) {
+func (l *line) add(channel, key string, tickets ...*Ticket) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.over {
+		return false
+	}
 	t := l.topics[channel]
 	if t == nil {
 		t = &topic{line: l, channel: channel, ready: make(chan struct{})}
@@ -122,6 +135,7 @@ func (l *line) add(channel, key string, tickets ...*Ticket) {
 		}
 	}
 	l.idleLocked(t)
+	return true
 }
 
 // idleLocked starts the linger of a topic without waiters.
@@ -165,8 +179,14 @@ func expireTopic(arg any) {
 	if len(t.tickets) > 0 || l.topics[t.channel] != t {
 		return
 	}
-	delete(l.topics, t.channel)
+	l.removeLocked(t)
 	l.pushLocked(change{t.channel, false})
+}
+
+// removeLocked takes a topic off the line.
+func (l *line) removeLocked(t *topic) {
+	delete(l.topics, t.channel)
+	l.vacant = l.hub.cfg.Clock.Now()
 }
 
 // pushLocked queues a change for write. The queue is bounded by the number of new channels and ends of lingers while a
@@ -211,6 +231,10 @@ func (l *line) write() {
 		case <-l.nudge:
 		}
 		l.mu.Lock()
+		if l.over {
+			l.mu.Unlock()
+			return
+		}
 		ps, sharded, todo := l.ps, l.sharded, l.todo
 		// nothing is taken from todo: publish signals again when there is a connection
 		if ps == nil {
@@ -253,7 +277,8 @@ func (l *line) send(ps *redis.PubSub, sharded bool, c change) error {
 	}
 }
 
-// read keeps a connection while there are channels to listen to, until the hub is closed.
+// read keeps a connection while there are channels to listen to, and for some time longer, until the hub is closed or
+// the line is over.
 //
 // After every error the topics are looked up again (rehome), because the usual cause on a cluster is that a
 // slot moved. A connection that has reached its age is replaced without a pause. What is published between two
@@ -263,10 +288,14 @@ func (l *line) read() {
 	pause := firstPause
 	for l.hub.ctx.Err() == nil {
 		if !l.populated() {
+			if l.end() {
+				return
+			}
 			select {
 			case <-l.hub.ctx.Done():
 				return
 			case <-l.fresh:
+			case <-time.After(unused):
 			}
 			continue
 		}
@@ -275,7 +304,7 @@ func (l *line) read() {
 			pause = firstPause
 		}
 		l.drop()
-		if errors.Is(err, errOld) {
+		if errors.Is(err, errOld) || errors.Is(err, errUnused) {
 			continue
 		}
 		l.hub.cfg.Moved(l.hub.ctx)
@@ -293,6 +322,31 @@ func (l *line) populated() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.topics) > 0
+}
+
+// end makes the line be over, if nobody has needed it for long. What read finds here stays so, because a topic is only
+// added to a line that is not over.
+func (l *line) end() bool {
+	l.mu.Lock()
+	l.over = l.unusedLocked()
+	over := l.over
+	l.mu.Unlock()
+	if over {
+		l.hub.remove(l)
+		signal(l.nudge) // write ends as well
+	}
+	return over
+}
+
+// isUnused reports that nobody has needed the line for long.
+func (l *line) isUnused() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.unusedLocked()
+}
+
+func (l *line) unusedLocked() bool {
+	return len(l.topics) == 0 && l.hub.cfg.Clock.Now()-l.vacant >= unused
 }
 
 // heard is what was heard of a channel while its subscription is confirmed, and otherwise zero: a number from before

@@ -21,7 +21,7 @@ import (
 // after it was subscribed. So the server's state follows the map, in the same order.
 //
 // An answer of any kind, also to a ping, shows that the connection lives. Only the second silence in a row ends
-// it.
+// it, or that nobody has listened for long.
 func (l *line) listen() (heard bool, err error) {
 	ctx := l.hub.ctx
 	sharded, err := l.hub.cfg.Sharded(ctx)
@@ -44,6 +44,9 @@ func (l *line) listen() (heard bool, err error) {
 		wait, err := l.patience(born)
 		if err != nil {
 			return heard, err
+		}
+		if l.isUnused() {
+			return heard, errUnused
 		}
 		msg, err := receive(ctx, ps, wait)
 		if timedOut(err) && !asked {
@@ -146,7 +149,7 @@ func (l *line) rehome() {
 	for _, t := range l.topics {
 		if l.hub.cfg.Shard(l.hub.ctx, t.channel) != l.shard {
 			moved = append(moved, t)
-			delete(l.topics, t.channel)
+			l.removeLocked(t)
 			l.hub.cfg.Wheel.Cancel(&t.idle)
 		}
 	}
@@ -163,7 +166,7 @@ func (l *line) hand(t *topic) {
 	tickets, key := slices.Clone(t.tickets), t.key // tickets that leave meanwhile change the list
 	l.mu.Unlock()
 	if len(tickets) > 0 {
-		l.hub.line(l.hub.cfg.Shard(l.hub.ctx, t.channel)).add(t.channel, key, tickets...)
+		l.hub.add(t.channel, key, tickets...)
 	}
 }
 
