@@ -31,14 +31,14 @@ func init() {
 		}, {
 			name: "each script of a batch of renewals is confirmed by itself",
 			file: "internal/redisstore/renew.go",
-			old:  `at[node] = append(at[node], calls[i])`,
-			new:  `s.renewOn(ctx, node, calls[i:i+1])`,
+			old:  `at[node] = append(at[node], g)`,
+			new:  `s.renewOn(ctx, node, []*group{g})`,
 			in:   "internal/redisstore", by: "^TestABatchOfRenewalsIsConfirmedOnce$",
 		}, {
 			name: "renewals that were not confirmed count",
 			file: "internal/redisstore/renew.go",
-			old:  "\tfor _, c := range done {\n",
-			new:  "\tfor _, c := range done[:0] {\n",
+			old:  "\tfor _, g := range done {\n",
+			new:  "\tfor _, g := range done[:0] {\n",
 			in:   "internal/redisstore", by: "^TestABatchOfRenewalsIsConfirmedOnce$",
 		}, {
 			name: "a renewal that is confirmed does not follow its slot",

@@ -366,6 +366,36 @@ var table = append(histories, []mutant{
 		new:  `if payload != "" {`,
 		in:   "internal/redisstore/wake", by: "^TestAWritersReleaseCountsOnce$",
 	}, {
+		name: "a line that is over takes callers",
+		file: "internal/redisstore/wake/line.go",
+		old:  "\tif l.over {\n\t\treturn false\n",
+		new:  "\tif l.over && key != \"\" {\n\t\treturn false\n",
+		in:   "internal/redisstore/wake", by: "^TestACallerThatComesToALineThatIsOver$",
+	}, {
+		name: "a line that nobody needs stays",
+		file: "internal/redisstore/wake/line.go",
+		old:  `return len(l.topics) == 0 && l.hub.cfg.Clock.Now()-l.vacant >= unused`,
+		new:  `return len(l.topics) == 0 && l.hub.cfg.Clock.Now()-l.vacant >= 100*unused`,
+		in:   "internal/redisstore/wake", by: "^TestLinesOfAddressesThatAreGoneEnd$",
+	}, {
+		name: "one script renews any number of permits",
+		file: "internal/redisstore/renew.go",
+		old:  `(len(g.at)+1)*g.each > scriptEntries`,
+		new:  `len(g.at) > scriptEntries`,
+		in:   "internal/redisstore", by: "^TestWhatARoundTripRenewsIsBounded$",
+	}, {
+		name: "one round trip renews any number of permits",
+		file: "internal/redisstore/renew.go",
+		old:  `if entries+own > tripEntries && len(calls) > 0 {`,
+		new:  `if entries+own > tripEntries && len(calls) < 0 {`,
+		in:   "internal/redisstore", by: "^TestWhatARoundTripRenewsIsBounded$",
+	}, {
+		name: "a scope that has ended answers with a parent that ended later",
+		file: "internal/hold/scope.go",
+		old:  `err == nil || s.is.Load() == nil {`,
+		new:  `err != nil || s.is.Load() == nil {`,
+		in:   "internal/hold", by: "^TestAScopeSaysFromTheFirstAnswerOnWhatCameFirst$",
+	}, {
 		name: "nobody else has a turn where memory is not enough",
 		file: "internal/engine/unlock.go",
 		old:  `return nil, g.portion == nil`,

@@ -63,7 +63,7 @@ func (p *pipelines) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pr
 }
 
 // A script renews up to 2,000 permits, or one hold, and a round trip as many as a hold may have; of plain holds it
-// renews 256, and a round trip all.
+// renews 256, and a round trip all (defect B16).
 func TestWhatARoundTripRenewsIsBounded(t *testing.T) {
 	conns, err := links.From(redistest.Start(t).Client(t), links.Limits{Command: 3 * time.Second, Life: time.Minute})
 	require.NoError(t, err)

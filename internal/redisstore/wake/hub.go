@@ -90,8 +90,8 @@ func (h *Hub) listen(wakes chan struct{}, channel, key string) *Ticket {
 	return t
 }
 
-// add puts tickets on a channel of the line that serves it. A line that is over refuses them; it may not be out of the
-// hub yet, and is taken out here then.
+// add puts tickets on a channel of the line that serves it. A line that is over refuses them. It is taken out here,
+// because read may not have come to that.
 func (h *Hub) add(channel, key string, tickets ...*Ticket) {
 	for {
 		l := h.line(h.cfg.Shard(h.ctx, channel))

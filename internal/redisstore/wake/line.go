@@ -50,7 +50,7 @@ var (
 // make read return: write after a failed send, and hangUp. Closing twice is harmless.
 //
 // A line that nobody has needed for some time is over: read takes it out of the hub, and both goroutines end. A caller
-// that comes to it at this moment is told so by add, and asks the hub again.
+// that comes at this moment is refused by add, and asks the hub again.
 type line struct {
 	hub   *Hub
 	shard string
@@ -97,9 +97,9 @@ func newLine(h *Hub, shard string) *line {
 	}
 }
 
-// add puts tickets on a channel, unless the line is over: then it reports false. It finds the topic and adds the tickets in one critical section, so
-// expireTopic sees either a topic with waiters, which it leaves alone, or one that is out of the map before
-// add looks for it. In the second case add makes a new topic, and the two changes are sent in order: first
+// add puts tickets on a channel. It reports false if the line is over. It finds the topic and adds the tickets in one
+// critical section, so expireTopic sees either a topic with waiters, which it leaves alone, or one that is out of the
+// map before add looks for it. In the second case add makes a new topic, and the two changes are sent in order: first
 // the unsubscription, then the subscription.
 //
 // A confirmation carries only the channel's name. If the server is slower than the linger, the confirmation of
