@@ -27,7 +27,7 @@ const openDefect = "**open**"
 
 var (
 	commits = regexp.MustCompile("^`[0-9a-f]{7,40}`(?:, `[0-9a-f]{7,40}`)*$")
-	summary = regexp.MustCompile(`(?m)^(\d+) defects, of which (\d+) are open\.`)
+	summary = regexp.MustCompile(`(?m)^(\d+) defects, of which (\d+) (?:is|are) open\.`)
 )
 
 // The track record is true: the figures of its summary are those of its rows, the gravest consequence comes first, each

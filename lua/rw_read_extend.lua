@@ -2,7 +2,7 @@
 -- to run, so the hold key comes first, then the lock.
 --
 -- KEYS[1]  hold key 1, or the lock
--- ARGV[1]  TTL that it must have now at least, ms
+-- ARGV[1]  TTL that the hold gets, or that the lock must have at least, ms
 -- ARGV[2]  hold id, if the key is the lock; or nothing
 --
 -- Returns {status} as rw_read_renew.lua does for one hold. Publishes nothing.
@@ -20,7 +20,7 @@ local left = redis.call('PTTL', key)
 if left == -2 then
   return {0}
 end
-if left < tonumber(ttl) and type(redis.pcall('PEXPIRE', key, ttl)) ~= 'number' then
+if (id == '' or left < tonumber(ttl)) and type(redis.pcall('PEXPIRE', key, ttl)) ~= 'number' then
   return {-2}
 end
 return {1}

@@ -366,6 +366,30 @@ var table = append(histories, []mutant{
 		new:  `if payload != "" {`,
 		in:   "internal/redisstore/wake", by: "^TestAWritersReleaseCountsOnce$",
 	}, {
+		name: "a renewal of a reader leaves the expiry from before a step back of the clock",
+		file: "lua/rw_read_renew.lua",
+		old:  `elseif not refused and type(redis.pcall('PEXPIRE', hold, ttl))`,
+		new:  `elseif not refused and life < tonumber(ttl) and type(redis.pcall('PEXPIRE', hold, ttl))`,
+		in:   "internal/redisstore/luacall", by: "^TestARenewalOfAReaderAfterAStepBackOfTheClock$",
+	}, {
+		name: "a renewal of all readers leaves the lock its expiry from before a step back of the clock",
+		file: "lua/rw_read_renew.lua",
+		old:  `redis.pcall('HLEN', lock) == fields`,
+		new:  `redis.pcall('HLEN', lock) < fields`,
+		in:   "internal/redisstore/luacall", by: "^TestARenewalBesideOthersAfterAStepBackOfTheClock$",
+	}, {
+		name: "a renewal of a reader shortens the lease that another has",
+		file: "lua/rw_read_renew.lua",
+		old:  `redis.pcall('HLEN', lock) == fields`,
+		new:  `redis.pcall('HLEN', lock) >= fields`,
+		in:   "internal/redisstore/luacall", by: "^TestARenewalBesideOthersAfterAStepBackOfTheClock$",
+	}, {
+		name: "a renewal of a writer shortens the lease of a read inside",
+		file: "lua/rw_write_renew.lua",
+		old:  `redis.pcall('HLEN', lock) == 2`,
+		new:  `redis.pcall('HLEN', lock) >= 2`,
+		in:   "internal/redisstore/luacall", by: "^TestARenewalOfAWriterAfterAStepBackOfTheClock$",
+	}, {
 		name: "a line that is over takes callers",
 		file: "internal/redisstore/wake/line.go",
 		old:  "\tif l.over {\n\t\treturn false\n",
