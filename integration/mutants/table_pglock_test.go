@@ -147,6 +147,12 @@ func init() {
 			new:  "WHERE l.name = locked.name AND l.until > clock_timestamp()",
 			in:   pgstore, by: "^TestARenewalRevivesNothing$",
 		}, {
+			name: "PostgreSQL: a renewal leaves the end of a lease from before a step back of the clock",
+			file: statements + "renew.sql",
+			old:  "SET until = clock_timestamp() + due.lease * interval '1 millisecond'",
+			new:  "SET until = greatest(l.until, clock_timestamp() + due.lease * interval '1 millisecond')",
+			in:   pgstore, by: "^TestARenewalAfterAStepBackOfTheClock$",
+		}, {
 			name: "PostgreSQL: a release wakes nobody",
 			file: statements + "release.sql", old: "pg_notify($5::text, '=' || $2::text", new: "($5::text || $2::text",
 			in: pgstore, by: "^TestAReleaseTellsThoseWhoWait$",

@@ -9,6 +9,11 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
+// errRows is the error of an answer that has not one row for each hold: what was done is not known.
+var errRows = &store.Failure{
+	Fault: store.FaultAmbiguous, Answered: true, Err: errors.New("the answer has not one row for each hold"),
+}
+
 // unsent is the meaning of an error without which the request would have been sent: there was no connection for it.
 func unsent(err error) error {
 	var refused *pgconn.PgError

@@ -100,8 +100,11 @@ func (s *Store) releaseAll(ctx context.Context, all []*store.Parting, sql string
 			return rows.Err()
 		})
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case len(found) != len(all):
+		return errRows
 	}
 	s.observe(sent, micros, timeline)
 	for i, one := range all {

@@ -45,7 +45,11 @@ func (s *Store) renew(ctx context.Context, all []store.Renewal) {
 			})
 		},
 	})
-	if err == nil {
+	switch {
+	case err != nil:
+	case len(renewed) != len(all):
+		err = errRows
+	default:
 		s.observe(sent, micros, timeline)
 	}
 	for i := range all {

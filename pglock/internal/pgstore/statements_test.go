@@ -202,13 +202,19 @@ func TestARenewalRevivesNothing(t *testing.T) {
 			require.Equal(t, before, r.run(t, "SELECT * FROM holdfast_lock"))
 		})
 	}
+}
+
+// If the clock of the server is set back, the end of a lease is far away. The next renewal puts that right: if the holder
+// dies then, others wait for its lease, and not for the step too.
+func TestARenewalAfterAStepBackOfTheClock(t *testing.T) {
+	t.Parallel()
 	r := newRows(t)
 	s := r.session(t)
 	s.insert("n")
 	require.True(t, s.acquire("n", "X", far).held)
 	s.exec("UPDATE holdfast_lock SET until = '2999-01-01Z'")
 	require.Equal(t, []renewed{{true, true}}, s.renew([]string{"n"}, "X"))
-	require.Equal(t, "t", r.run(t, "SELECT until = '2999-01-01Z' FROM holdfast_lock"), "a longer lease stays")
+	require.Equal(t, "t", r.run(t, "SELECT until <= clock_timestamp() + interval '2 hours' FROM holdfast_lock"))
 }
 
 // A take-over that is under way is not disturbed by the renewal of the hold before it.

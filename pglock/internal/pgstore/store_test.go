@@ -159,6 +159,28 @@ func TestALockedRowIsNotGone(t *testing.T) {
 	require.Zero(t, partings[1].Again, "no copy can come any more")
 }
 
+// What answers otherwise than the statements do is not believed, and does not end the process.
+func TestAnAnswerWithoutARowForEachHold(t *testing.T) {
+	t.Parallel()
+	r := newRows(t)
+	p := r.open(t, "c")
+	p.take("a", "c:1")
+	p.sql.renew += " LIMIT 1"
+	p.sql.releaseAll += " LIMIT 1"
+	p.sql.releaseMany += " LIMIT 1"
+	renewals := []store.Renewal{
+		{Proto: p.Lock("a"), ID: "c:1", TTL: time.Hour}, {Proto: p.Lock("b"), ID: "c:2", TTL: time.Hour},
+	}
+	p.Renew(within(t), renewals)
+	partings := []*store.Parting{{Proto: p.Lock("a"), ID: "c:1"}, {Proto: p.Lock("b"), ID: "c:2"}}
+	p.ReleaseEach(within(t), partings)
+	errs := []error{renewals[0].Err, renewals[1].Err, partings[0].Err, partings[1].Err, p.ReleaseAll(within(t), partings)}
+	for _, err := range errs {
+		require.Equal(t, store.FaultAmbiguous, store.FaultOf(err), "%v", errs)
+		require.NotErrorIs(t, err, watchdog.ErrGone)
+	}
+}
+
 // A name is any text.
 func TestNames(t *testing.T) {
 	t.Parallel()

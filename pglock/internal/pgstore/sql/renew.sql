@@ -1,5 +1,6 @@
 -- Renews holds. It skips rows that are locked, so that one of them does not hold up the others. A hold whose lease is
--- over is gone, and nothing revives it.
+-- over is gone, and nothing revives it. A hold has the same lease for all its life, so a copy that comes late shortens
+-- nothing; an end that is further away is from before a step back of the clock.
 --
 -- $1: names, $2: ids, $3: leases in ms
 -- returns, for each in its order: it was renewed; it stands; the clock in microseconds; the timeline
@@ -9,7 +10,7 @@ WITH due AS (
     SELECT name FROM {{table}} WHERE name = ANY ($1::text[]) ORDER BY name FOR NO KEY UPDATE SKIP LOCKED
 ), renewed AS (
     UPDATE {{table}} AS l
-    SET until = greatest(l.until, clock_timestamp() + due.lease * interval '1 millisecond')
+    SET until = clock_timestamp() + due.lease * interval '1 millisecond'
     FROM locked JOIN due USING (name)
     WHERE l.name = locked.name AND l.id = due.id AND l.until > clock_timestamp()
     RETURNING due.nth
