@@ -159,7 +159,7 @@ func TestALockedRowIsNotGone(t *testing.T) {
 	require.Zero(t, partings[1].Again, "no copy can come any more")
 }
 
-// What answers otherwise than the statements do is not believed, and does not end the process.
+// What answers otherwise than the statements do is an error, and does not end the process.
 func TestAnAnswerWithoutARowForEachHold(t *testing.T) {
 	t.Parallel()
 	r := newRows(t)
