@@ -56,10 +56,9 @@ func (s *Store) makeBase(ctx context.Context) (int64, error) {
 	base := max(time.Now().UnixMicro(), s.base)
 	s.mu.Unlock()
 	key := s.baseKey()
-	reply, err := s.cli.Txn(ctx).
-		If(clientv3.Compare(clientv3.CreateRevision(key), "=", 0)).
-		Then(clientv3.OpPut(key, strconv.FormatInt(base, 10)), clientv3.OpGet(key)).
-		Else(clientv3.OpGet(key)).Commit()
+	get := clientv3.OpGet(key)
+	reply, err := s.commit(ctx, []clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(key), "=", 0)},
+		[]clientv3.Op{clientv3.OpPut(key, strconv.FormatInt(base, 10)), get}, []clientv3.Op{get})
 	if err != nil {
 		return 0, meaning(err)
 	}

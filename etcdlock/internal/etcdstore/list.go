@@ -69,7 +69,11 @@ func (s *Store) List(ctx context.Context, prefix string, limit func() context.Co
 		if !got.More || len(got.Kvs) == 0 {
 			break
 		}
-		from = string(got.Kvs[len(got.Kvs)-1].Key) + "\x00"
+		next := string(got.Kvs[len(got.Kvs)-1].Key) + "\x00"
+		if next <= from {
+			return meaning(errAnswer) // which would go on for ever
+		}
+		from = next
 	}
 	if row.Name != "" {
 		yield(row)

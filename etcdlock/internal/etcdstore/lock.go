@@ -188,6 +188,9 @@ type standing struct {
 func (l *Lock) stand(ctx context.Context, now *session, ask *store.Ask) (standing, error) {
 	key, n := now.take(l, ask.ID)
 	found, err := l.standAt(ctx, now, key, ask)
+	if err == nil && found.own != nil && found.first == nil {
+		found, err = standing{}, meaning(errAnswer)
+	}
 	has := l.has(found)
 	now.landed(l, n, ask.ID, has, found.at, err)
 	if has != "" && has != ask.ID {
@@ -237,7 +240,7 @@ func (l *Lock) standAt(ctx context.Context, now *session, key string, ask *store
 	} else {
 		found.own = one(all[0])
 	}
-	if found.own == nil || found.own.CreateRevision == found.first.CreateRevision {
+	if found.own == nil || found.first == nil || found.own.CreateRevision == found.first.CreateRevision {
 		return found, nil
 	}
 	// The place is taken, whatever becomes of this look: without an answer the next one asks again.
@@ -311,7 +314,7 @@ func (l *Lock) conflict(first *mvccpb.KeyValue) error {
 	switch {
 	case first == nil:
 		return nil
-	case strings.Contains(string(first.Key[len(l.prefix):]), "/"):
+	case strings.Contains(strings.TrimPrefix(string(first.Key), l.prefix), "/"):
 		return fmt.Errorf("%w: %q is below lock %q, as if it were the key of a lock of another name; use names of "+
 			"which none is a folder of another", store.ErrConflict, first.Key, l.name)
 	case first.Lease == 0:

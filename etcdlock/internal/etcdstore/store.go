@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/holdfast-go/holdfast/internal/store"
@@ -133,12 +134,51 @@ func (s *Store) txn(
 	ctx context.Context, name string, calls int, cond []clientv3.Cmp, then, otherwise []clientv3.Op,
 ) (*clientv3.TxnResponse, error) {
 	began := s.host.Clock.Now()
-	reply, err := s.cli.Txn(ctx).If(cond...).Then(then...).Else(otherwise...).Commit()
+	reply, err := s.commit(ctx, cond, then, otherwise)
 	s.command(name, calls, began, err)
 	if leaseless(err) {
 		return nil, err
 	}
 	return reply, meaning(err)
+}
+
+// errAnswer is the error of an answer that etcd does not give: whatever gave it, nothing is known of the request.
+var errAnswer = errors.New("the answer is not one to the request")
+
+// commit sends a transaction. Its answer has a header, and an answer of the right kind to each operation.
+func (s *Store) commit(
+	ctx context.Context, cond []clientv3.Cmp, then, otherwise []clientv3.Op,
+) (*clientv3.TxnResponse, error) {
+	reply, err := s.cli.Txn(ctx).If(cond...).Then(then...).Else(otherwise...).Commit()
+	if err != nil {
+		return nil, err
+	}
+	ops := otherwise
+	if reply.Succeeded {
+		ops = then
+	}
+	if reply.Header == nil || len(reply.Responses) != len(ops) {
+		return nil, errAnswer
+	}
+	for i, op := range ops {
+		if !answers(reply.Responses[i], op) {
+			return nil, errAnswer
+		}
+	}
+	return reply, nil
+}
+
+// answers reports that r is of the kind of an operation.
+func answers(r *pb.ResponseOp, op clientv3.Op) bool {
+	switch {
+	case op.IsGet():
+		return r.GetResponseRange() != nil
+	case op.IsPut():
+		return r.GetResponsePut() != nil
+	case op.IsDelete():
+		return r.GetResponseDeleteRange() != nil
+	}
+	return r.GetResponseTxn() != nil
 }
 
 // command tells observers of a command that was sent at an instant.
