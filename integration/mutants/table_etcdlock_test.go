@@ -244,8 +244,8 @@ func init() {
 		}, {
 			name: "etcd: each client makes a base of its own",
 			file: etcdstore + "/base.go",
-			old:  "If(clientv3.Compare(clientv3.CreateRevision(key), \"=\", 0)).",
-			new:  "If(clientv3.Compare(clientv3.CreateRevision(key), \">\", -1)).",
+			old:  "clientv3.Compare(clientv3.CreateRevision(key), \"=\", 0)},",
+			new:  "clientv3.Compare(clientv3.CreateRevision(key), \">\", -1)},",
 			in:   etcdstore, by: "^TestTheBaseOfTokens$",
 		}, {
 			name: "etcd: the last turn of a run has the token of the hold before",
