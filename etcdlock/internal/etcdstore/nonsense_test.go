@@ -105,3 +105,57 @@ func spoiled(t *testing.T, spoil func(reply *pb.TxnResponse)) (l *Lock, errs map
 	errs["release"] = parting[0].Err
 	return l, errs
 }
+
+// A keep-alive that is answered for another lease, or with less than the lease's full time, proves nothing.
+func TestAKeepAliveThatProvesTooLittle(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(reply *pb.LeaseKeepAliveResponse){
+		"another lease": func(reply *pb.LeaseKeepAliveResponse) { reply.ID++ },
+		"shorter":       func(reply *pb.LeaseKeepAliveResponse) { reply.TTL-- },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var spoils atomic.Bool
+			between := func(
+				ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer,
+				opts ...grpc.CallOption,
+			) (grpc.ClientStream, error) {
+				stream, err := open(ctx, desc, conn, method, opts...)
+				return &spoiledStream{stream, func(reply *pb.LeaseKeepAliveResponse) {
+					if spoils.Load() {
+						spoil(reply)
+					}
+				}}, err
+			}
+			key := servers.Key(t)
+			s, _ := startedAt(t, etcdtest.Shared(t).Endpoint(), key+"-own/", grpc.WithChainStreamInterceptor(between))
+			require.Equal(t, store.Held, asks(t, s.Lock(key), "holder").Status)
+			now := s.sessions.current()
+			ctx := s.Within(within(t), patience)
+			require.NoError(t, s.keepAlive(ctx, now))
+			since, _ := now.valid()
+			spoils.Store(true)
+			require.Equal(t, store.FaultAmbiguous, store.FaultOf(s.keepAlive(ctx, now)))
+			after, valid := now.valid()
+			require.True(t, valid)
+			require.Equal(t, since, after)
+			spoils.Store(false)
+			require.NoError(t, s.keepAlive(ctx, now))
+			after, _ = now.valid()
+			require.Greater(t, after, since)
+		})
+	}
+}
+
+type spoiledStream struct {
+	grpc.ClientStream
+	spoil func(reply *pb.LeaseKeepAliveResponse)
+}
+
+func (s *spoiledStream) RecvMsg(m any) error {
+	err := s.ClientStream.RecvMsg(m)
+	if reply, is := m.(*pb.LeaseKeepAliveResponse); is && err == nil {
+		s.spoil(reply)
+	}
+	return err
+}

@@ -209,6 +209,8 @@ func (s *Store) keepAliveOnce(ctx context.Context, now *session) error {
 		return &store.Failure{Fault: store.FaultTransient, Answered: true, Err: errOver}
 	case err != nil:
 		return meaning(err)
+	case reply.ID != int64(now.id), time.Duration(reply.TTL)*time.Second < s.lease: // it proves less than is relied on
+		return meaning(errAnswer)
 	}
 	if !now.confirm(sent, s.host.Clock.Now(), s.lease) {
 		return &store.Failure{Fault: store.FaultTransient, Answered: true, Err: errOver}
