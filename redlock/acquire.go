@@ -32,11 +32,11 @@ func (c *Client) acquire(ctx context.Context, lock *quorumLock, ask *redisstore.
 	if now := virtual(began); ask.NotAfter < now {
 		return answer(store.AcquireReply{Status: store.TooLate}, now), nil // tells our time; no node is asked
 	}
-	if h := c.find(ask.ID); h != nil {
+	if h := c.holds.find(ask.ID); h != nil {
 		if fence, ok := h.standing(); ok {
 			return answer(store.AcquireReply{Status: store.Already, Fence: fence}, virtual(began)), nil
 		}
-		c.again(ask.ID)
+		c.holds.again(ask.ID)
 	}
 	h := c.newHold(lock, ask)
 	h.mu.Lock()
@@ -98,7 +98,7 @@ func (h *hold) outcome() (store.AcquireReply, error) {
 	// not answer at all.
 	spare := len(c.nodes) - c.quorum
 	if len(failed) > spare || len(h.busy) == 0 {
-		c.again(h.id)
+		c.holds.again(h.id)
 		return store.AcquireReply{}, c.noQuorum(yes, len(h.busy), failed)
 	}
 	slices.Sort(h.busy)
@@ -177,7 +177,7 @@ func (c *Client) free(ctx context.Context, h *hold) (luacall.ReleaseReply, error
 	case h.yes > 0:
 		reply.Receivers = h.others
 	}
-	c.forget(h)
+	c.holds.remove(h)
 	return reply, nil
 }
 
@@ -298,6 +298,6 @@ func (h *hold) tallyLocked() {
 		close(h.freed)
 	}
 	if without == len(h.spots) && !h.awaited {
-		h.client.forget(h)
+		h.client.holds.remove(h)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -59,45 +58,40 @@ type Options struct {
 // Client is one process's participant in the contention for locks on a quorum of independent nodes. All methods are
 // safe for concurrent use.
 //
-// The mutexes are taken in the order round.mu, hold.mu, sendQueue.mu, Client.mu. A survey's mutex and that of the
-// identities are taken alone. No mutex is held while anything is sent or waited for, and the function onAnswer of
+// The mutexes are taken in the order round.mu, hold.mu, sendQueue.mu; that of the holds, or of the workers, comes after
+// them. A survey's mutex and that of the identities are taken alone. No mutex is held while anything is sent or waited for, and the function onAnswer of
 // a command is never called under that of a send queue, so it may take those of a round and a hold.
 //
 // The goroutines of this package are those of the send queues, at most one per node (sendQueue.run), and those of the
 // nodes' hubs, two per node from the first wait on. Close joins them. A call does not start one for each node: it
 // queues a command at every send queue, and waits.
 type Client struct {
-	locks  *redisclient.Client
-	core   redisclient.Core
-	logger *slog.Logger
+	locks   *redisclient.Client
+	core    redisclient.Core
+	notices notices
 
-	nodes   []*node
-	quorum  int
-	timeout time.Duration // for one node
-	// with the default lease of 30 s: timeout is 200 ms, patience 3 s
-	patience    time.Duration // after which a link that does not answer is given up
-	guard       time.Duration
-	traits      store.Traits // of its locks
-	leastUptime int64        // s; 0: any
-	perVote     bool         // the script asks for the uptime
+	nodes []*node
+	terms
 
 	host   store.Host // the engine
 	clock  *watchdog.Clock
 	clocks serverclock.Clocks
 	who    identities
 	newest atomic.Int64 // the newest proposed token
-	warned atomic.Bool  // of another client's lease that exceeds our guard time
 
-	life context.Context // ends with Close
-	end  context.CancelFunc
+	holds   holds
+	workers workers
+}
 
-	mu        sync.Mutex          // guards all below
-	holds     map[string]*hold    // by the engine's id
-	tried     map[string]struct{} // ids of attempts that failed with an error
-	manyTried bool
-	tries     uint64
-	closed    bool
-	work      sync.WaitGroup // goroutines of the send queues
+// terms are what a client's requests and locks are bound by. They are constant.
+type terms struct {
+	quorum      int
+	timeout     time.Duration // for one node; with the default lease of 30 s 200 ms
+	patience    time.Duration // after which a link that does not answer is given up; with that lease 3 s
+	guard       time.Duration
+	leastUptime int64        // s; 0: any
+	perVote     bool         // the script asks for the uptime
+	traits      store.Traits // of the locks
 }
 
 // NewClient makes a Client from the application's Redis clients, one for each node. The nodes must be separate
@@ -120,17 +114,16 @@ func NewClient(nodes []redis.UniversalClient, opts *Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{logger: o.Logger, clock: watchdog.NewClock(),
-		holds: make(map[string]*hold), tried: make(map[string]struct{}),
-		quorum: len(nodes)/2 + 1, perVote: o.BehindProxy}
+	c := &Client{clock: watchdog.NewClock(), terms: terms{quorum: len(nodes)/2 + 1, perVote: o.BehindProxy}}
+	c.holds.byID, c.holds.tried = make(map[string]*hold), make(map[string]struct{})
 	hears := &ears{Store: redisstore.New(links.Nowhere(), redisstore.Confirmation{}), client: c}
 	c.locks, err = redisclient.On(checked, hears, false)
 	if err != nil {
 		return nil, err
 	}
-	c.life, c.end = context.WithCancel(context.Background())
-	if c.logger == nil {
-		c.logger = slog.Default()
+	c.workers.life, c.workers.end = context.WithCancel(context.Background())
+	if c.notices.logger = o.Logger; o.Logger == nil {
+		c.notices.logger = slog.Default()
 	}
 	if c.core, err = c.locks.Core(); err == nil {
 		err = c.setTimes(o)
@@ -240,28 +233,23 @@ func (c *Client) Stats() rlock.Stats { return c.locks.Stats() }
 // The order matters. The holds are released first, by commands in the send queues. Then drain gives the nodes that
 // answer one NodeTimeout to carry them out. Only then does closed keep spawn from starting another goroutine,
 // and the end of life and the closed connections make those that wait for a reply return. Since spawn adds to
-// work under mu, and not once closed is true, nothing is added while Wait waits. What a silent node still has
+// running under mu, and not once closed is true, nothing is added while Wait waits. What a silent node still has
 // of a hold ends there with its lease.
 func (c *Client) Close() error {
 	err := c.locks.Close()
-	c.mu.Lock()
-	again := c.closed
-	c.mu.Unlock()
-	if again {
+	if c.workers.areClosed() {
 		return err
 	}
 	c.drain()
-	c.mu.Lock()
-	c.closed = true
-	c.mu.Unlock()
+	c.workers.close()
 	for _, n := range c.nodes {
 		n.close()
 	}
-	c.end()
+	c.workers.end()
 	for _, n := range c.nodes {
 		_ = n.server.Close() // nothing to do if the client is closed already
 	}
-	c.work.Wait()
+	c.workers.running.Wait()
 	return err
 }
 
@@ -281,37 +269,4 @@ func (c *Client) drain() {
 		}
 		<-time.After(time.Millisecond) // bounded by end
 	}
-}
-
-// spawn runs fn in a goroutine that Close joins. It reports false if the client is closed.
-func (c *Client) spawn(fn func()) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return false
-	}
-	c.work.Add(1)
-	go func() {
-		defer c.work.Done()
-		fn()
-	}()
-	return true
-}
-
-// checkGuard warns, once, if the rest of another's lease shows that it exceeds this client's guard time.
-func (c *Client) checkGuard(n *node, left time.Duration) {
-	if left > c.guard && c.warned.CompareAndSwap(false, true) {
-		c.logger.Warn("holdfast: redlock: another process uses a lease longer than this client's RestartGuard; after "+
-			"a restart a server may grant a lock that is still held: raise the guard time",
-			"node", n.addr, "left", left, "guard", c.guard)
-	}
-}
-
-// notice tells an operator about a change in a node's state.
-func (c *Client) notice(text string, n *node, err error) {
-	if err != nil {
-		c.logger.Warn("holdfast: redlock: "+text, "node", n.addr, "error", err)
-		return
-	}
-	c.logger.Info("holdfast: redlock: "+text, "node", n.addr)
 }

@@ -1,7 +1,6 @@
 package redlock
 
 import (
-	"strconv"
 	"sync"
 	"time"
 
@@ -112,62 +111,12 @@ func (c *Client) newHold(lock *quorumLock, ask *redisstore.Ask) *hold {
 	return &hold{
 		client: c, lock: lock,
 		attempt: attempt{
-			id: ask.ID, nodeID: c.nodeID(ask), lease: ask.Lease.Milliseconds(), until: ask.NotAfter,
+			id: ask.ID, nodeID: c.holds.nodeID(ask), lease: ask.Lease.Milliseconds(), until: ask.NotAfter,
 			wish: c.propose(c.clock.Now()), split: max(ask.Ticket-1, 0),
 		},
 		spots:   make([]spot, len(c.nodes)),
 		ballot:  ballot{decided: make(chan struct{}), failed: make(map[*node]error)},
 		parting: parting{freed: make(chan struct{}), others: -1},
-	}
-}
-
-// maxTried is how many ids of failed attempts are remembered.
-const maxTried = 4096
-
-// nodeID is the id by which the nodes know an attempt: for the first attempt the id of the Lock call, for later ones
-// that id with a number appended. A ticket marks an attempt that was answered "busy".
-func (c *Client) nodeID(ask *redisstore.Ask) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, tried := c.tried[ask.ID]; ask.Ticket == 0 && !tried && !c.manyTried {
-		return ask.ID
-	}
-	c.tries++
-	return ask.ID + "." + strconv.FormatUint(c.tries, 36)
-}
-
-// again records that the next attempt under this id is not the first.
-func (c *Client) again(id string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.tried) >= maxTried {
-		// From now on no attempt counts as a first one.
-		c.manyTried, c.tried = true, nil
-	}
-	if !c.manyTried {
-		c.tried[id] = struct{}{}
-	}
-}
-
-// find returns the hold that the engine knows by id.
-func (c *Client) find(id string) *hold {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.holds[id]
-}
-
-func (c *Client) remember(h *hold) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.holds[h.id] = h
-	delete(c.tried, h.id)
-}
-
-func (c *Client) forget(h *hold) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.holds[h.id] == h {
-		delete(c.holds, h.id)
 	}
 }
 
@@ -273,7 +222,7 @@ func (h *hold) vote(i int, cmd *command, reply luacall.QuorumReply, err error) (
 		h.failed[n], at.stand = ErrRestarted, absent
 	case reply.Status == luacall.Busy:
 		h.busy = append(h.busy, reply.PTTL)
-		h.client.checkGuard(n, reply.PTTL)
+		h.client.notices.longLease(n, reply.PTTL, h.client.guard)
 		at.stand = absent
 	default:
 		h.grantLocked(i, reply)
@@ -349,7 +298,7 @@ func (h *hold) weighLocked() {
 
 func (h *hold) heldLocked() {
 	h.phase, h.live = held, true
-	h.client.remember(h)
+	h.client.holds.add(h)
 	h.decideLocked()
 }
 

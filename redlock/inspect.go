@@ -86,7 +86,7 @@ func (c *Client) inspect(ctx context.Context, l *quorumLock) (luacall.InspectRep
 		}
 		// It has a quorum until the last node but q - 1 drops it.
 		slices.SortFunc(at, func(a, b luacall.Holder) int { return cmp.Compare(b.TTL, a.TTL) })
-		holder := luacall.Holder{ID: c.known(id), TTL: at[min(c.quorum, len(at))-1].TTL}
+		holder := luacall.Holder{ID: c.holds.idOf(id), TTL: at[min(c.quorum, len(at))-1].TTL}
 		for _, h := range at {
 			holder.Count = max(holder.Count, h.Count)
 		}
@@ -94,18 +94,6 @@ func (c *Client) inspect(ctx context.Context, l *quorumLock) (luacall.InspectRep
 		seen.Holders = append(seen.Holders, holder)
 	}
 	return seen, nil
-}
-
-// known returns the id by which the engine knows a hold of this client, or nodeID itself.
-func (c *Client) known(nodeID string) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for id, h := range c.holds {
-		if h.nodeID == nodeID {
-			return id
-		}
-	}
-	return nodeID
 }
 
 // releaseForeign takes a hold of another client from its holder. It is enough that a quorum of nodes does not have it

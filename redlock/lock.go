@@ -85,7 +85,7 @@ func (l *quorumLock) Acquire(
 func (l *quorumLock) Release(id string, _, _ bool) *luacall.Call[luacall.ReleaseReply] {
 	c := l.client
 	return luacall.Func(func(ctx context.Context) (luacall.ReleaseReply, error) {
-		if h := c.find(id); h != nil {
+		if h := c.holds.find(id); h != nil {
 			return c.free(ctx, h)
 		}
 		if strings.HasPrefix(id, c.core.ClientID+":") {

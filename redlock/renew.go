@@ -89,7 +89,7 @@ func (r renewer) Renew(_, ids []string, ttls []int64) *luacall.Call[[]luacall.Re
 func (c *Client) renew(ctx context.Context, ids []string, ttls []int64) ([]luacall.RenewStatus, error) {
 	r := c.newRound(make([]*hold, len(ids)))
 	for i, id := range ids {
-		r.holds[i] = c.find(id)
+		r.holds[i] = c.holds.find(id)
 	}
 	for at := range c.nodes {
 		r.send(at, ttls)

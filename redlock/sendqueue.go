@@ -166,7 +166,7 @@ func (q *sendQueue) startLocked(now time.Duration) {
 	switch {
 	case !ok:
 	case at <= now:
-		q.running = q.node.client.spawn(q.run)
+		q.running = q.node.client.workers.spawn(q.run)
 	case q.wake == nil:
 		q.wakeAt = at
 		q.wake = time.AfterFunc(at-now, q.timed)
@@ -264,7 +264,7 @@ func (q *sendQueue) send(batch []*command) {
 		}
 	}
 	if len(calls) > 0 {
-		ctx, cancel := context.WithTimeout(c.life, c.patience)
+		ctx, cancel := context.WithTimeout(c.workers.life, c.patience)
 		q.node.server.Send(ctx, calls)
 		cancel()
 	}
@@ -343,9 +343,9 @@ func (q *sendQueue) linked(now, took time.Duration, link error) (failed []*comma
 	q.mu.Unlock()
 	switch {
 	case link == nil && before != nil:
-		q.node.client.notice("node answers again", q.node, nil)
+		q.node.client.notices.node("node answers again", q.node, nil)
 	case link != nil && (before == nil || reason(before) != reason(link)):
-		q.node.client.notice("node has no vote", q.node, link)
+		q.node.client.notices.node("node has no vote", q.node, link)
 	}
 	return failed, &unsentError{link}
 }

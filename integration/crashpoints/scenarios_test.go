@@ -121,29 +121,34 @@ func (s *subject) renewal() {
 
 // second is not the first request: that has no not-after, for the server's clock is not known yet.
 func (s *subject) second() {
-	s.warm(s.client)
+	s.warm()
 	s.plain()
 }
 
-// warm has a client learn the server's clock: it tries the lock, which the rival may have.
-func (s *subject) warm(of client) {
-	_ = s.call("warm", "nil", func() error {
-		_, unlock, err := of.Lock(lockName).TryLock(s.ctx)
-		switch {
-		case errors.Is(err, lock.ErrBusy):
-			return nil
-		case err != nil:
-			return err
-		}
-		return unlock()
-	})
+// warm has the client learn the server's clock.
+func (s *subject) warm() {
+	_ = s.call("warm", "nil", func() error { return s.try(s.client) })
+}
+
+// try tries the lock, which the rival may have.
+func (s *subject) try(of client) error {
+	_, unlock, err := of.Lock(lockName).TryLock(s.ctx)
+	switch {
+	case errors.Is(err, lock.ErrBusy):
+		return nil
+	case err != nil:
+		return err
+	}
+	return unlock()
 }
 
 // transfer takes the hold to another client of this process.
 func (s *subject) transfer() {
 	other := s.newClient()
 	defer func() { _ = s.call("close", "nil", other.Close) }()
-	s.warm(other)
+	// Its first contact may take longer than one request may, on a busy machine, and is not what is struck.
+	for end := stamp.Now() + patience/4; s.try(other) != nil && stamp.Now() < end; {
+	}
 	st := s.enter("lock", "nil", s.ctx, s.lock)
 	if st == nil {
 		return

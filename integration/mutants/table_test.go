@@ -391,9 +391,9 @@ var table = append(histories, []mutant{
 		in:   "internal/redisstore/luacall", by: "^TestARenewalOfAWriterAfterAStepBackOfTheClock$",
 	}, {
 		name: "a line that is over takes callers",
-		file: "internal/redisstore/wake/line.go",
-		old:  "\tif l.over {\n\t\treturn false\n",
-		new:  "\tif l.over && key != \"\" {\n\t\treturn false\n",
+		file: "internal/redisstore/wake/hub.go",
+		old:  `if l.add(channel, key, tickets...) {`,
+		new:  `if l.add(channel, key, tickets...) || l.shard == "" {`,
 		in:   "internal/redisstore/wake", by: "^TestACallerThatComesToALineThatIsOver$",
 	}, {
 		name: "a line that nobody needs stays",

@@ -18,7 +18,7 @@ func (h *Hub) EndAll() {
 	defer h.mu.Unlock()
 	for _, l := range h.lines {
 		l.mu.Lock()
-		l.over = true
+		l.topics = nil
 		l.mu.Unlock()
 	}
 }

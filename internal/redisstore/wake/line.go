@@ -58,10 +58,9 @@ type line struct {
 	fresh chan struct{} // to read: there is a topic again
 
 	mu      sync.Mutex // guards all below
-	topics  map[string]*topic
-	vacant  time.Duration  // since when there is no topic, if there is none
-	over    bool           // it has no topic, and gets none any more
-	leaving map[string]int // unsubscriptions sent but not confirmed
+	topics  map[string]*topic // nil: the line is over, and gets none any more
+	vacant  time.Duration     // since when there is no topic, if there is none
+	leaving map[string]int    // unsubscriptions sent but not confirmed
 	todo    []change
 	// of the connection; nil while none is built, and then changes stay in todo
 	ps      *redis.PubSub
@@ -113,7 +112,7 @@ func newLine(h *Hub, shard string) *line {
 func (l *line) add(channel, key string, tickets ...*Ticket) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.over {
+	if l.topics == nil {
 		return false
 	}
 	t := l.topics[channel]
@@ -231,7 +230,7 @@ func (l *line) write() {
 		case <-l.nudge:
 		}
 		l.mu.Lock()
-		if l.over {
+		if l.topics == nil {
 			l.mu.Unlock()
 			return
 		}
@@ -328,8 +327,10 @@ func (l *line) populated() bool {
 // added to a line that is not over.
 func (l *line) end() bool {
 	l.mu.Lock()
-	l.over = l.unusedLocked()
-	over := l.over
+	over := l.unusedLocked()
+	if over {
+		l.topics = nil
+	}
 	l.mu.Unlock()
 	if over {
 		l.hub.remove(l)
