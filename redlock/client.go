@@ -58,9 +58,10 @@ type Options struct {
 // Client is one process's participant in the contention for locks on a quorum of independent nodes. All methods are
 // safe for concurrent use.
 //
-// The mutexes are taken in the order round.mu, hold.mu, sendQueue.mu; that of the holds, or of the workers, comes after
-// them. A survey's mutex and that of the identities are taken alone. No mutex is held while anything is sent or waited for, and the function onAnswer of
-// a command is never called under that of a send queue, so it may take those of a round and a hold.
+// The mutexes are taken in the order round.mu, hold.mu, sendQueue.mu; those of the holds and of the workers come after
+// them. A survey's mutex and that of the identities are taken alone. No mutex is held while anything is sent or waited
+// for, and the function onAnswer of a command is never called under that of a send queue, so it may take those of a
+// round and a hold.
 //
 // The goroutines of this package are those of the send queues, at most one per node (sendQueue.run), and those of the
 // nodes' hubs, two per node from the first wait on. Close joins them. A call does not start one for each node: it

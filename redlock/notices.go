@@ -21,7 +21,7 @@ func (s *notices) longLease(n *node, left, guard time.Duration) {
 	}
 }
 
-// node tells of a change in a node's state.
+// node reports a change in a node's state.
 func (s *notices) node(text string, n *node, err error) {
 	if err != nil {
 		s.logger.Warn("holdfast: redlock: "+text, "node", n.addr, "error", err)

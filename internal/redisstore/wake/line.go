@@ -57,7 +57,7 @@ type line struct {
 	nudge chan struct{} // to write: todo is not empty
 	fresh chan struct{} // to read: there is a topic again
 
-	mu      sync.Mutex // guards all below
+	mu      sync.Mutex        // guards all below
 	topics  map[string]*topic // nil: the line is over, and gets none any more
 	vacant  time.Duration     // since when there is no topic, if there is none
 	leaving map[string]int    // unsubscriptions sent but not confirmed
