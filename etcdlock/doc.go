@@ -87,4 +87,8 @@
 // open, is asked in its turn as well, and costs every request that meets it a sixth of the lease, or 3 s if that is
 // shorter: set DialKeepAliveTime (to 10 s, the least that the library takes) and DialKeepAliveTimeout of
 // clientv3.Config, so that it is noticed. One that is cut off from the others says so at once.
+//
+// The Endpoints must be the servers' own. Etcd's grpc-proxy renews leases itself, and answers a keep-alive with what it
+// heard from the server last, or with the rest of the lease. Validity would count from a request that did not renew
+// anything. The rest of a lease is refused as proof; an answer to an earlier renewal cannot be told from another.
 package etcdlock
