@@ -9,11 +9,10 @@ import (
 
 // holds are those of a client, and what it knows of the ids of its attempts.
 type holds struct {
-	mu        sync.Mutex // guards all below
-	byID      map[string]*hold
-	tried     map[string]struct{} // ids of attempts that failed with an error
-	manyTried bool                // more than are remembered
-	tries     uint64
+	mu    sync.Mutex // guards all below
+	byID  map[string]*hold
+	tried map[string]struct{} // ids of attempts that failed with an error; nil: they are more than are remembered
+	tries uint64
 }
 
 // maxTried is how many ids of failed attempts are remembered.
@@ -24,7 +23,7 @@ const maxTried = 4096
 func (s *holds) nodeID(ask *redisstore.Ask) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, tried := s.tried[ask.ID]; ask.Ticket == 0 && !tried && !s.manyTried {
+	if _, tried := s.tried[ask.ID]; ask.Ticket == 0 && !tried && s.tried != nil {
 		return ask.ID
 	}
 	s.tries++
@@ -35,11 +34,11 @@ func (s *holds) nodeID(ask *redisstore.Ask) string {
 func (s *holds) again(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.tried) >= maxTried {
-		// From now on no attempt counts as a first one.
-		s.manyTried, s.tried = true, nil
-	}
-	if !s.manyTried {
+	switch {
+	case s.tried == nil:
+	case len(s.tried) >= maxTried:
+		s.tried = nil // from now on no attempt counts as a first one
+	default:
 		s.tried[id] = struct{}{}
 	}
 }
