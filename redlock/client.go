@@ -64,8 +64,8 @@ type Options struct {
 // round and a hold.
 //
 // The goroutines of this package are those of the send queues, at most one per node (sendQueue.run), and those of the
-// nodes' hubs, two per node from the first wait on. Close joins them. A call does not start one for each node: it
-// queues a command at every send queue, and waits.
+// nodes' hubs, two per node while a caller waits and for half a minute more. Close joins them. A call does not start
+// one for each node: it queues a command at every send queue, and waits.
 type Client struct {
 	locks   *redisclient.Client
 	core    redisclient.Core

@@ -22,11 +22,7 @@ func (w *workers) spawn(fn func()) bool {
 	if w.closed {
 		return false
 	}
-	w.running.Add(1)
-	go func() {
-		defer w.running.Done()
-		fn()
-	}()
+	w.running.Go(fn)
 	return true
 }
 
