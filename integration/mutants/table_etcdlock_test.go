@@ -11,7 +11,7 @@ func init() {
 		{
 			name: "etcd: a lock is held by every caller that has a key",
 			file: etcdstore + "/lock.go",
-			old:  "case own != nil && found.first.CreateRevision == own.CreateRevision:",
+			old:  "case found.isFirst():",
 			new:  "case own != nil:",
 			in:   etcdstore, by: "^TestTheFirstHolds$",
 		}, {

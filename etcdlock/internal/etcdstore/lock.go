@@ -184,13 +184,15 @@ type standing struct {
 	at     int64            // the revision
 }
 
+// isFirst reports that the own key is there, and has the lock.
+func (f *standing) isFirst() bool {
+	return f.own != nil && f.first != nil && f.own.CreateRevision == f.first.CreateRevision
+}
+
 // stand takes a place, if there is none yet, and finds out which one it is.
 func (l *Lock) stand(ctx context.Context, now *session, ask *store.Ask) (standing, error) {
 	key, n := now.take(l, ask.ID)
 	found, err := l.standAt(ctx, now, key, ask)
-	if err == nil && found.own != nil && found.first == nil {
-		found, err = standing{}, meaning(errAnswer)
-	}
 	has := l.has(found)
 	now.landed(l, n, ask.ID, has, found.at, err)
 	if has != "" && has != ask.ID {
@@ -240,7 +242,7 @@ func (l *Lock) standAt(ctx context.Context, now *session, key string, ask *store
 	} else {
 		found.own = one(all[0])
 	}
-	if found.own == nil || found.first == nil || found.own.CreateRevision == found.first.CreateRevision {
+	if found.own == nil || found.isFirst() {
 		return found, nil
 	}
 	// The place is taken, whatever becomes of this look: without an answer the next one asks again.
@@ -287,7 +289,7 @@ func (l *Lock) answer(
 	switch own := found.own; {
 	case own != nil && clientv3.LeaseID(own.Lease) != now.id:
 		return reply, &store.Failure{Fault: store.FaultTransient, Answered: true, Err: errOver}
-	case own != nil && found.first.CreateRevision == own.CreateRevision:
+	case found.isFirst():
 		s.hub.arrived(l.name)
 		base, err := s.based(ctx, found.base)
 		if errors.Is(err, store.ErrConflict) { // it is no hold, and must not stand in the way of others

@@ -69,6 +69,20 @@ func TestKeysThatEtcdDoesNotAnswer(t *testing.T) {
 	}
 }
 
+// A caller that has a key, where the answer says that nobody has one, does not have the lock, and asks again.
+func TestAnAnswerInWhichNobodyIsFirst(t *testing.T) {
+	t.Parallel()
+	l, errs := spoiled(t, func(reply *pb.TxnResponse) {
+		if len(reply.Responses) > 1 {
+			if first := reply.Responses[1].GetResponseRange(); first != nil {
+				first.Kvs = nil
+			}
+		}
+	})
+	require.NoError(t, errs["acquire"])
+	require.Equal(t, store.Held, asks(t, l, "holder").Status, "it stands as before")
+}
+
 // spoiled is what requests end with whose answers are spoiled, of a lock that "holder" has.
 func spoiled(t *testing.T, spoil func(reply *pb.TxnResponse)) (l *Lock, errs map[string]error) {
 	t.Helper()
@@ -90,7 +104,9 @@ func spoiled(t *testing.T, spoil func(reply *pb.TxnResponse)) (l *Lock, errs map
 	errs = make(map[string]error)
 	spoils.Store(true)
 	defer spoils.Store(false)
-	_, _, errs["acquire"] = l.Acquire(within(t), askOf("waiter"))
+	waits, _, err := l.Acquire(within(t), askOf("waiter"))
+	require.NotEqual(t, store.Held, waits.Status)
+	errs["acquire"] = err
 	once := askOf("try")
 	once.Once = true
 	_, _, errs["try"] = l.Acquire(within(t), once)
