@@ -3,7 +3,8 @@
 // A [Hub] keeps one subscription connection per node, however many names have waiters, and counts
 // references: [Hub.Listen] subscribes to a channel for its first waiter, and a while after the last
 // [Ticket] left, the hub unsubscribes. That delay makes a contended name cheap, because its next
-// waiter finds the subscription confirmed.
+// waiter finds the subscription confirmed. A connection ends half a minute after its last channel:
+// nodes come back under other addresses, and nobody would ask for the old ones again.
 //
 // # What may be relied on
 //

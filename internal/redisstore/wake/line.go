@@ -97,9 +97,9 @@ func newLine(h *Hub, shard string) *line {
 }
 
 // add puts tickets on a channel. It reports false if the line is over. It finds the topic and adds the tickets in one
-// critical section, so expireTopic sees either a topic with waiters, which it leaves alone, or one that is out of the
-// map before add looks for it. In the second case add makes a new topic, and the two changes are sent in order: first
-// the unsubscription, then the subscription.
+// critical section. So expireTopic either finds waiters, and leaves the topic alone, or has taken it out of the map
+// before add looks for it. In the second case add makes a new topic, and the two changes are sent in order: first the
+// unsubscription, then the subscription.
 //
 // A confirmation carries only the channel's name. If the server is slower than the linger, the confirmation of
 // the subscription before those two confirms the new topic too early:
