@@ -54,7 +54,7 @@ func TestMutantsAreCaught(t *testing.T) {
 	}
 }
 
-// due are the mutants of today: each one's turn is every tenth day, since all of them take half an hour. With
+// due are the mutants of today: each one's turn is every tenth day, since all of them take twenty minutes. With
 // HOLDFAST_MUTANTS=all they are all.
 func due() (today []mutant) {
 	for i, m := range table {
