@@ -179,6 +179,7 @@ func TestARunOfWritersEnds(t *testing.T) {
 		})
 	}
 	defer func() { stop.Store(true); all.Wait() }()
+	redistest.Eventually(t, patience, func() bool { return turns.Load() > 0 }, "the run does not begin")
 	scripts := l.scripts()
 	for range 20 {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
