@@ -43,7 +43,7 @@ func TestTheLeaderFails(t *testing.T) {
 			t.Parallel()
 			l := open(t)
 			if fault.brief {
-				l.lease = 2 * lease // a busy machine takes its time for what happens meanwhile
+				l.lease = 4 * lease // a busy machine takes its time for what happens meanwhile
 			}
 			team, keeper := l.play(t), l.keep(t, "kept")
 			keeper.renewed(t, 1)
