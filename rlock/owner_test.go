@@ -17,7 +17,7 @@ import (
 
 const (
 	ownerClients = 100
-	ownerHolds   = 300 // of each
+	ownerHolds   = 100 // of each
 )
 
 // ownerProcess is a client as a process of its own would have it, and the ids that its holds had.
@@ -62,7 +62,7 @@ func (p *ownerProcess) take() error {
 
 // Need 18: many processes start at one moment and hold many locks at a time, and no two holds have one
 // id: a name that was made of the time, of a process id or of a seed would be two owners' here. It runs alone, since
-// 30,000 acquisitions leave no processor to a test that measures time.
+// 10,000 acquisitions leave no processor to a test that measures time.
 func TestNoTwoOwnersHaveOneID(t *testing.T) {
 	server := redistest.Start(t)
 	var all sync.WaitGroup
