@@ -56,11 +56,12 @@ joined() {
 computing='^TestLongSearch'
 
 case $half in
-# Most tests wait: for a lease, a message, a failover. So more packages run at a time than there are processors, and the
-# modules beside the locks meanwhile. Those have leases and limits as well, so they yield less than a search does.
+# Most tests wait: for a lease, a message, a failover. So more packages run at a time than there are processors (packages
+# rather than more tests of each: many have tests that run alone), and the modules beside the locks meanwhile. Those
+# have leases and limits as well, so they yield less than a search does.
 fast)
 	aside 5 beside -p 1 -timeout 5m
-	tests fast $race -p 3 -parallel 4 -timeout 15m -skip "$computing"
+	tests fast $race -p 4 -parallel 3 -timeout 15m -skip "$computing"
 	joined
 	;;
 slow)
