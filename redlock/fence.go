@@ -65,7 +65,7 @@ func (c *Client) grown(token int64) int64 {
 func (q *sendQueue) delay() time.Duration {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.rtt
+	return q.health.rtt
 }
 
 // maxSpare is the maximum number of tokens that a hold has for the turns that follow.

@@ -14,9 +14,6 @@ import (
 const (
 	maxBatch   = 128     // commands in one pipeline
 	maxLasting = 1 << 16 // waiting for a node; a forgotten hold ends with its lease
-
-	firstPause = 20 * time.Millisecond // before a failed node is tried again
-	lastPause  = 500 * time.Millisecond
 )
 
 // command is one script for one node.
@@ -73,19 +70,14 @@ type node struct {
 type sendQueue struct {
 	node *node // the node that the send queue belongs to
 
-	mu       sync.Mutex // guards all below
-	urgent   []*command
-	normal   []*command
-	running  bool          // a goroutine is at work
-	inFlight bool          // a pipeline is under way
-	sentAt   time.Duration // when it was sent
-	rtt      time.Duration // smoothed
-	failures int           // of the link, since it last worked
-	retryAt  time.Duration // after a failure: when the next pipeline may be sent
-	why      error         // of the last failure
-	wake     *time.Timer   // for commands that last or are not due yet
-	wakeAt   time.Duration
-	closed   bool
+	mu      sync.Mutex // guards all below
+	health  health
+	urgent  []*command
+	normal  []*command
+	running bool        // a goroutine is at work
+	wake    *time.Timer // for commands that last or are not due yet
+	wakeAt  time.Duration
+	closed  bool
 }
 
 // submit queues a command. While the node does not answer, a command that does not last is refused: it is not sent,
@@ -94,7 +86,7 @@ type sendQueue struct {
 // It never waits, and it may be called with the mutex of a hold held. Refusing what does not last keeps the
 // queue of a frozen node short: only releases gather there, and their number is bounded.
 func (q *sendQueue) submit(cmd *command) error {
-	now := q.node.client.clock.Now()
+	now, timeout := q.node.client.clock.Now(), q.node.client.timeout
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	cmd.at = q
@@ -103,38 +95,16 @@ func (q *sendQueue) submit(cmd *command) error {
 		return errClosed
 	case cmd.lasting && len(q.urgent) >= maxLasting:
 		return errSilent
-	case cmd.lasting, cmd.patient && q.lateLocked(now):
-	case q.silentLocked(now):
-		return errSilent
-	case q.failures > 0 && now < q.retryAt:
-		return q.why
+	case cmd.lasting, cmd.patient && q.health.late(now, timeout):
+	default:
+		if err := q.health.refuses(now, timeout); err != nil {
+			return err
+		}
 	}
 	q.queueLocked(cmd)
 	q.startLocked(now)
 	return nil
 }
-
-// silentLocked reports that the last pipeline has been unanswered for longer than NodeTimeout; of a node that is down,
-// that it is unanswered. That pipeline finds out whether the node is back, and no other command waits for it.
-func (q *sendQueue) silentLocked(now time.Duration) bool {
-	return q.inFlight && (q.downLocked() || now-q.sentAt > q.node.client.timeout)
-}
-
-// lateLocked reports that the node does not answer, but did until a short while ago. It may be slow, or its
-// connection may be about to be replaced: it is not yet known to be down.
-func (q *sendQueue) lateLocked(now time.Duration) bool {
-	switch {
-	case q.downLocked():
-		return false
-	case q.inFlight:
-		return now-q.sentAt <= 2*q.node.client.timeout
-	default:
-		return q.failures == 1 && q.retryAt-now < q.node.client.timeout
-	}
-}
-
-// downLocked reports that the link failed more than once, or after a silence, and has not worked since.
-func (q *sendQueue) downLocked() bool { return q.failures > 1 }
 
 func (q *sendQueue) queueLocked(cmd *command) {
 	cmd.queued = true
@@ -192,8 +162,8 @@ func (q *sendQueue) nextLocked() (at time.Duration, ok bool) {
 			}
 		}
 	}
-	if q.failures > 0 {
-		at = max(at, q.retryAt)
+	if q.health.failures > 0 {
+		at = max(at, q.health.retryAt)
 	}
 	return at, ok
 }
@@ -227,7 +197,7 @@ func (q *sendQueue) take() []*command {
 		q.startLocked(now)
 		return nil
 	}
-	q.inFlight, q.sentAt = true, now
+	q.health.begins(now)
 	return batch
 }
 
@@ -271,8 +241,8 @@ func (q *sendQueue) send(batch []*command) {
 	now := c.clock.Now()
 	var failed []*command
 	var why error
-	if link := broken(calls); len(calls) > 0 {
-		failed, why = q.linked(now, now-sent, link)
+	if len(calls) > 0 {
+		failed, why = q.record(now, now-sent, broken(calls))
 	} else {
 		q.ended()
 	}
@@ -311,43 +281,31 @@ func (q *sendQueue) settle(cmd *command, reply luacall.QuorumReply, err error) {
 func (q *sendQueue) ended() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.inFlight = false
+	q.health.inFlight = false
 }
 
-// linked updates the state of the link. After a failure every command that does not last is given up.
-//
-// A failure after a silence counts as two. The pauses are 20, 40, 80, 160, 320 and then 500 ms, so a node that is back
-// has a vote again within half a second. A server in its guard time is asked when that has passed.
-func (q *sendQueue) linked(now, took time.Duration, link error) (failed []*command, why error) {
-	q.mu.Lock()
-	q.inFlight = false
-	before := q.why
+// record notes what became of a pipeline. After a failure every command that does not last is given up.
+func (q *sendQueue) record(now, took time.Duration, failure error) (failed []*command, why error) {
 	var refused *refusal
-	if errors.As(link, &refused) {
-		link = refused // what go-redis has made of it has a text that does not change
+	if errors.As(failure, &refused) {
+		failure = refused // what go-redis has made of it has a text that does not change
 	}
-	q.why = link
-	if link == nil {
-		q.failures = 0
-		q.rtt += (min(took, q.node.client.timeout) - q.rtt) / 8
+	q.mu.Lock()
+	before := q.health.why
+	if failure == nil {
+		q.health.works(took, q.node.client.timeout)
 	} else {
-		if q.failures++; took > q.node.client.timeout {
-			q.failures = max(q.failures, 2) // it is not the connection alone
-		}
-		q.retryAt = now + min(firstPause<<min(q.failures-1, 10), lastPause)
-		if refused != nil {
-			q.retryAt = max(refused.until, now+firstPause)
-		}
+		q.health.fails(now, took, q.node.client.timeout, failure)
 		failed = append(giveUp(&q.urgent), giveUp(&q.normal)...)
 	}
 	q.mu.Unlock()
 	switch {
-	case link == nil && before != nil:
+	case failure == nil && before != nil:
 		q.node.client.notices.node("node answers again", q.node, nil)
-	case link != nil && (before == nil || reason(before) != reason(link)):
-		q.node.client.notices.node("node has no vote", q.node, link)
+	case failure != nil && (before == nil || reason(before) != reason(failure)):
+		q.node.client.notices.node("node has no vote", q.node, failure)
 	}
-	return failed, &unsentError{link}
+	return failed, &unsentError{failure}
 }
 
 // giveUp removes the commands that do not last from a queue.
@@ -387,13 +345,12 @@ func (q *sendQueue) close() {
 	}
 }
 
-// idle reports that there is nothing to wait for: nothing is queued or under way, or the node is down. A connection
-// that has just broken does not mean that: what is queued is sent again over the next one, 20 ms later.
+// idle reports that there is nothing to wait for: nothing is queued or under way, or nothing is to be expected of the
+// node.
 func (q *sendQueue) idle() bool {
 	now := q.node.client.clock.Now()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	_, waiting := q.nextLocked()
-	down := q.downLocked() || q.failures == 1 && q.retryAt-now > firstPause || q.silentLocked(now)
-	return !q.running && !waiting || down
+	return !q.running && !waiting || q.health.waits(now, q.node.client.timeout)
 }

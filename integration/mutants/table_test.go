@@ -553,15 +553,15 @@ var table = append(histories, []mutant{
 		in:   "internal/redisstore/luacall", by: "^TestFairLockLeavesNoRecordOfAHoldThatIsGone$",
 	}, {
 		name: "a node that is known to be down counts as late",
-		file: "redlock/sendqueue.go",
-		old:  "\tcase q.downLocked():\n\t\treturn false\n",
+		file: "redlock/health.go",
+		old:  "\tcase h.down():\n\t\treturn false\n",
 		new:  "",
 		in:   "redlock", by: "^TestOnlyOneTryWaitsForNodesThatAreDown$",
 	}, {
 		name: "all tries wait for the answer of a node that is known to be down",
-		file: "redlock/sendqueue.go",
-		old:  `return q.inFlight && (q.downLocked() || now-q.sentAt > q.node.client.timeout)`,
-		new:  `return q.inFlight && now-q.sentAt > q.node.client.timeout`,
+		file: "redlock/health.go",
+		old:  `return h.inFlight && (h.down() || now-h.sentAt > timeout)`,
+		new:  `return h.inFlight && now-h.sentAt > timeout`,
 		in:   "redlock", by: "^TestOnlyOneTryWaitsForNodesThatAreDown$",
 	}, {
 		name: "a node that did not accept the token counts for it",

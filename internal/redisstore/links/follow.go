@@ -54,7 +54,7 @@ const (
 // and calls the callback, which renews at the new one. A lease of 30 s survives that easily.
 //
 // One goroutine, run, does all the work. use starts it when something is sent for the first time; it ends with
-// ctx, and Links.Close joins it. While nothing is sent for long it rests, without a timer. It alone uses sides'
+// joined, and Links.Close joins it. While nothing is sent for long it rests, without a timer. It alone uses sides'
 // known, and the callback runs in it, so a callback that blocked would stop the follower.
 type follower struct {
 	sides []*side // Traffic and Renewal: each has its own map of the slots
@@ -63,18 +63,11 @@ type follower struct {
 	named *primary                                        // by Sentinels; nil: not by them
 	probe *side                                           // by which it is asked for its role
 
-	doubted atomic.Bool
-	busy    atomic.Bool   // something was sent since the last beat
-	awake   atomic.Bool   // it has a goroutine that beats
-	wake    chan struct{} // wakes that goroutine when it rests
-	idle    time.Duration // after this time without anything sent it rests
-	changed atomic.Pointer[func()]
-
-	ctx     context.Context
-	cancel  context.CancelFunc
-	mu      sync.Mutex // guards started, and running against Close
-	started bool
-	running sync.WaitGroup
+	doubted  atomic.Bool
+	activity activity
+	started  bool // it has its goroutine; only the call that ends a rest uses it
+	changed  atomic.Pointer[func()]
+	joined   joined
 }
 
 // side is one derived client.
@@ -104,8 +97,9 @@ func (r *primaryRole) received(replicas []string, offset int64) bool {
 }
 
 func newFollower(limits Limits) *follower {
-	f := &follower{pause: pauseCluster, wake: make(chan struct{}, 1), idle: max(4*limits.Life, time.Second)}
-	f.ctx, f.cancel = context.WithCancel(context.Background())
+	f := &follower{pause: pauseCluster}
+	f.activity.wake, f.activity.idle = make(chan struct{}, 1), max(4*limits.Life, time.Second)
+	f.joined.init()
 	return f
 }
 
@@ -127,42 +121,24 @@ func (f *follower) aside(limits Limits) *side {
 	return f.probe
 }
 
-// use records that something is about to be sent.
+// use records that something is about to be sent, and sees to it that the follower beats.
 //
-// The follower can fall asleep at the same time. use sets busy and then reads awake; beat clears awake and then
-// reads busy. So at least one of them sees the other: use finds it asleep and wakes it, or beat finds busy set
-// and goes on. If both do, one of the two swaps of awake fails: either beat stays awake and nothing is sent, or
-// use sends to wake, for which run is about to wait.
-//
-// Sending never blocks: there is room for one, only a swap from false to true sends, and awake becomes false
-// again only after run received the signal before.
-//
-// end cancels ctx under mu. So once end has returned, no goroutine is added to running, on which Close waits.
+// Only the call that ended a rest comes to started, and the next rest begins after it. Sending never blocks: there is
+// room for one, and the follower rests again only after it received the signal before.
 func (f *follower) use() {
-	if !f.busy.Load() {
-		f.busy.Store(true)
-	}
-	if f.awake.Load() || !f.awake.CompareAndSwap(false, true) {
+	if !f.activity.endsRest() {
 		return
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	switch {
-	case f.ctx.Err() != nil:
-	case f.started:
-		f.wake <- struct{}{} // there is room: it rests
-	default:
-		f.started = true
-		f.running.Go(f.run)
+	if f.started {
+		f.activity.wake <- struct{}{}
+		return
 	}
+	f.started = true
+	f.joined.run(f.run)
 }
 
 // end stops the follower; its questions end with the clients.
-func (f *follower) end() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.cancel()
-}
+func (f *follower) end() { f.joined.end() }
 
 func (f *follower) run() {
 	ticker := time.NewTicker(beat)
@@ -171,7 +147,7 @@ func (f *follower) run() {
 	b.active = time.Now()
 	for {
 		select {
-		case <-f.ctx.Done():
+		case <-f.joined.ctx.Done():
 			return
 		case <-ticker.C:
 		}
@@ -180,9 +156,9 @@ func (f *follower) run() {
 		}
 		ticker.Stop()
 		select {
-		case <-f.ctx.Done():
+		case <-f.joined.ctx.Done():
 			return
-		case <-f.wake:
+		case <-f.activity.wake:
 		}
 		ticker.Reset(beat)
 		b = beats{active: time.Now()}
@@ -203,13 +179,13 @@ type beats struct {
 // A doubt that is raised between Swap and the questions is seen by the next beat: the flag is cleared before
 // anybody is asked, never after.
 func (f *follower) beat(b *beats, now time.Time) bool {
-	if f.busy.Swap(false) {
+	if f.activity.busy.Swap(false) {
 		b.active = now
 	}
 	if f.doubted.Swap(false) || slices.ContainsFunc(f.sides, func(s *side) bool { return s.tracks.silent(now) }) {
 		b.until = now.Add(doubt)
 	}
-	idle := now.Sub(b.active) > f.idle
+	idle := now.Sub(b.active) > f.activity.idle
 	switch {
 	case now.Before(b.until), !idle && f.named != nil && f.named.stale(now):
 		if now.Sub(b.asked) >= f.pause {
@@ -217,8 +193,7 @@ func (f *follower) beat(b *beats, now time.Time) bool {
 			f.look()
 		}
 	case idle:
-		f.awake.Store(false)
-		if f.busy.Load() && f.awake.CompareAndSwap(false, true) { // something was sent meanwhile
+		if !f.activity.rests() {
 			return true
 		}
 		f.retire() // nobody follows the primary now
@@ -249,7 +224,7 @@ func (f *follower) retire() {
 
 // examine asks the primary behind Sentinel for its role.
 func (f *follower) examine(b *beats, now time.Time) {
-	ctx, cancel := context.WithTimeout(f.ctx, question)
+	ctx, cancel := context.WithTimeout(f.joined.ctx, question)
 	defer cancel()
 	role, err := f.role(ctx)
 	switch {
@@ -288,7 +263,7 @@ func (f *follower) peers() (all []string) {
 // Each goroutine writes an element of its own in found, which is read after Wait. A question that failed has no
 // answer, and then nobody is left: silence does not show who is a primary.
 func (f *follower) look() {
-	ctx, cancel := context.WithTimeout(f.ctx, question)
+	ctx, cancel := context.WithTimeout(f.joined.ctx, question)
 	defer cancel()
 	found := make([][]string, len(f.sides))
 	var asking sync.WaitGroup

@@ -40,7 +40,7 @@ func alone(t *testing.T, test func(f *follower, s *side, d dial)) {
 		s := f.side(true, followed)
 		test(f, s, s.tracks.wrap(pipes(t)))
 		f.end()
-		f.running.Wait()
+		f.joined.running.Wait()
 	})
 }
 
@@ -122,7 +122,7 @@ func TestAFailedDialRaisesDoubt(t *testing.T) {
 			time.Sleep(2 * beat)
 			require.NotZero(t, asked.Load())
 			time.Sleep(time.Hour)
-			require.False(t, f.awake.Load(), "it rests")
+			require.False(t, f.activity.awake.Load(), "it rests")
 			asked.Store(0)
 		}
 	})

@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"net"
 	"reflect"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
-	"golang.org/x/sync/singleflight"
 )
 
 // Limits bound the derived clients.
@@ -28,8 +26,8 @@ func (l Limits) beyond() time.Duration { return l.Command + 200*time.Millisecond
 
 // Links are the derived clients. All methods are safe for concurrent use.
 //
-// Only the atomic fields change after From has returned, so there is no mutex here. Those of the parts, tracks.mu,
-// follower.mu and primary.mu, are taken alone.
+// Only the topology changes after From has returned, and has no mutex. Those of the parts, tracks.mu, primary.mu and
+// joined.mu, are taken alone.
 // Goroutines: the follower's and those that ask Sentinels, which Close joins; and one for each dial, which ends with
 // the dial's own time limit (see interruptible).
 type Links struct {
@@ -42,20 +40,10 @@ type Links struct {
 	end    func()
 
 	sentinel bool // the primary may change without the connection noticing
-	invented bool // a cluster client whose map of the slots does not come from the cluster
 	life     time.Duration
 	greeting time.Duration
-	sharded  atomic.Int32 // of a cluster: kindUnknown until a node answered
-	mapped   atomic.Bool  // Renewal has the map of the slots
-
-	questions singleflight.Group // Ready's
+	topology topology
 }
-
-const (
-	kindUnknown = iota
-	kindPlain
-	kindSharded
-)
 
 // renewalPool is enough for one sender per node and the connection that replaces a broken one.
 // A pool of the application's size would only allow renewals to queue behind one another on the server instead
@@ -160,8 +148,8 @@ const sentinelAddr = "FailoverClient"
 
 func fromCluster(given *redis.ClusterOptions, limits Limits) *Links {
 	l := newLinks(limits)
-	l.invented = given.ClusterSlots != nil // by NewFailoverClusterClient: a cluster client of Sentinel
-	l.sentinel = l.invented
+	l.sentinel = given.ClusterSlots != nil // by NewFailoverClusterClient: a cluster client of Sentinel
+	l.topology.invented = l.sentinel
 	dialer := given.Dialer
 	if dialer == nil {
 		dialer = redis.NewDialer(&redis.Options{
@@ -193,7 +181,7 @@ func fromCluster(given *redis.ClusterOptions, limits Limits) *Links {
 		o.ReadOnly, o.RouteByLatency, o.RouteRandomly = false, false, false
 		o.DisableRoutingPolicies = true
 		o.Dialer = undaunted(bounded(l.interruptible(dialer)))
-		if l.invented {
+		if l.sentinel {
 			o.ConnMaxLifetime, o.ConnMaxLifetimeJitter = limits.Life, 0
 			o.ClusterStateReloadInterval = limits.Life
 		}
@@ -229,12 +217,12 @@ func (l *Links) Close() error {
 	l.end()
 	if l.follow != nil {
 		l.follow.end()
-		defer l.follow.running.Wait()
+		defer l.follow.joined.running.Wait()
 	}
 	if l.probe == nil {
 		return errors.Join(l.Traffic.Close(), l.Renewal.Close())
 	}
-	defer l.follow.named.end()
+	defer l.follow.named.sentinels.end()
 	return errors.Join(l.Traffic.Close(), l.Renewal.Close(), l.probe.Close())
 }
 
@@ -244,10 +232,10 @@ func (l *Links) Slowness() time.Duration {
 	switch {
 	case l.probe == nil:
 		return 0
-	case l.follow.named.hang <= 0:
+	case l.follow.named.sentinels.hang <= 0:
 		return -1
 	}
-	return 2 * l.follow.named.hang // one attempt to hear from it, and then one to hear from all
+	return 2 * l.follow.named.sentinels.hang // one attempt to hear from it, and then one to hear from all
 }
 
 // Replaceable reports that the primary of a key may be replaced.
@@ -351,79 +339,4 @@ func (l *Links) Shard(ctx context.Context, key string) string {
 		return ""
 	}
 	return c.Options().Addr
-}
-
-// Ready asks a cluster for what Known reports. However many callers come, each question is asked once; so it goes on
-// when the caller that asks it is no longer there, for as long as a command may take.
-func (l *Links) Ready(ctx context.Context, limit time.Duration) error {
-	cc, ok := l.Renewal.(*redis.ClusterClient)
-	if !ok || l.Known() {
-		return nil
-	}
-	_, err, _ := l.questions.Do("", func() (any, error) {
-		all := context.WithoutCancel(ctx)
-		if _, err := l.Sharded(Within(all, limit)); err != nil {
-			return nil, err
-		}
-		_, err := cc.MasterForKey(Within(all, limit), "")
-		l.mapped.Store(err == nil)
-		return nil, err
-	})
-	return err
-}
-
-// Known reports whether commands can be sent right away: there are connections, and on a cluster everything
-// that has to be asked once is known.
-func (l *Links) Known() bool {
-	return l.Traffic != nil && (!l.Cluster() || l.sharded.Load() != kindUnknown && l.mapped.Load())
-}
-
-// Sharded reports whether releases are published with SPUBLISH. Redisson decides the same way, and both
-// sides must agree, because neither kind hears the other: on a cluster whose nodes know PUBSUB SHARDNUMSUB,
-// and nowhere else. The first answer is kept; an error means that there was none.
-//
-// Several goroutines may ask at once, and nodes of a cluster that is being upgraded may answer differently. The
-// first answer to be stored counts for all of them, so one client never publishes in one way and listens in the
-// other.
-func (l *Links) Sharded(ctx context.Context) (bool, error) {
-	cc, ok := l.Traffic.(*redis.ClusterClient)
-	if !ok {
-		return false, nil
-	}
-	if kind := l.sharded.Load(); kind != kindUnknown {
-		return kind == kindSharded, nil
-	}
-	kind, err := l.askKind(ctx, cc)
-	if err != nil {
-		return false, err
-	}
-	l.sharded.CompareAndSwap(kindUnknown, kind)
-	return l.KnownSharded(), nil
-}
-
-// KnownSharded is the answer to Sharded; false if there was none yet.
-func (l *Links) KnownSharded() bool { return l.sharded.Load() == kindSharded }
-
-func (l *Links) askKind(ctx context.Context, cc *redis.ClusterClient) (int32, error) {
-	if l.invented {
-		info, err := cc.Info(ctx, "cluster").Result()
-		if err != nil || !strings.Contains(info, "cluster_enabled:1") {
-			return kindPlain, err
-		}
-	}
-	err := cc.Do(ctx, "PUBSUB", "SHARDNUMSUB").Err()
-	switch {
-	case err == nil:
-		return kindSharded, nil
-	case unknownCommand(err):
-		return kindPlain, nil
-	}
-	return kindUnknown, err
-}
-
-// unknownCommand distinguishes a node that lacks (or forbids) a command from one that cannot answer now.
-func unknownCommand(err error) bool {
-	var refused redis.Error
-	return errors.As(err, &refused) && strings.HasPrefix(refused.Error(), "ERR ") ||
-		redis.IsPermissionError(err)
 }

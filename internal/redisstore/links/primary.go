@@ -5,12 +5,10 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"golang.org/x/sync/singleflight"
 )
 
 // primary is the primary that Sentinels watch, and whether it can be trusted to be one.
@@ -18,7 +16,7 @@ import (
 // Trust begins when a Sentinel names the server. It goes on while ROLE confirms two things: the server is a master, and
 // every replica that it had since then has received all that was written until some recent moment. What was granted or
 // renewed until that moment is on every server that the Sentinels may promote; so nobody else can have it before its
-// lease ends, whichever server is the primary by now. It lasts until a while (trust) after the last such moment, or
+// lease ends, whichever server is the primary by now. It lasts until a while (period) after the last such moment, or
 // after the last answer of a Sentinel.
 //
 // While it lasts no Sentinel is needed: the server is dialled as it was before. So Sentinels that hang or are dead
@@ -31,103 +29,47 @@ import (
 // So the process treats a hold as its own for a third of a lease, at most, after others can have it.
 //
 // If neither a Sentinel nor the primary answers, as when both were on a machine that stops, the replicas are asked
-// whether they were promoted: see inherit.
-//
-// Questions to the Sentinels go through the dialer that go-redis made, since a client of NewFailoverClient does not say
-// where they are and how to log in. One at a time is under way, and it outlives its callers, because go-redis leaves a
-// Sentinel that hangs only after its own time limits. Two at a time would disturb one another: a caller that waits for
-// the other's answer until its context has ended closes the connection to the Sentinel that gave it.
+// whether they were promoted: see heir.
 //
 // A connection that only the application's own dialer can make, since it wraps what it dials, needs a Sentinel each
 // time. Those that are open are kept like all others.
 type primary struct {
-	ask    dial // asks a Sentinel, and dials the server that it names
-	secure *tls.Config
-	limit  time.Duration // of a dial, and of a question if no Sentinel is known
-	hang   time.Duration // after which go-redis gives up one attempt to hear from a Sentinel
-	trust  time.Duration
+	sentinels *sentinels
+	replaced  func()                   // is called when a Sentinel names another server than before
+	straight  func(conn net.Conn) dial // is again
+	roleAt    func(ctx context.Context, addr string, d dial) (*primaryRole, error)
 
-	replaced func()                   // is called when a Sentinel names another server than before
-	straight func(conn net.Conn) dial // is reach
-	roleAt   func(ctx context.Context, addr string, d dial) (*primaryRole, error)
-
-	ctx    context.Context
-	cancel context.CancelFunc
-	asking sync.WaitGroup
-	mu     sync.Mutex // guards all below, and asking against end
-
-	questions singleflight.Group // to the Sentinels, one at a time; not guarded
-	patience  time.Duration      // of the next one
-	waiting   int                // calls that want a connection, and wait
-	fresh     net.Conn           // for the first of them, from the question; nil: none
-
-	addr      string        // whom a Sentinel named last; "": none did yet
-	direct    dial          // dials it without a Sentinel; nil: only the application can
-	confirmed time.Time     // when it was last known to be the one
-	turned    chan struct{} // closed by the next such moment
-	answered  time.Time     // when it last said that it is a master
-	role      *primaryRole  // which was this answer; nil: none yet
-	replicas  []string      // that it had since it was named, which have to confirm
-	moments   []moment      // the last answers, while not all replicas have confirmed them
+	mu      sync.Mutex // guards all below
+	trust   trust
+	direct  dial     // dials the server without a Sentinel; nil: only the application can
+	waiting int      // calls that want a connection, and wait
+	fresh   net.Conn // for the first of them, from the question; nil: none
 }
-
-// moment is how far a primary's stream of writes had come.
-type moment struct {
-	at     time.Time
-	offset int64
-}
-
-// leastTrust allows for replicas, which confirm once a second what they received, and for ROLE, which is asked for
-// twice a second.
-const leastTrust = 2500 * time.Millisecond
-
-// staleAfter is when the Sentinels are asked about a primary that was not confirmed. It is soon enough for an answer
-// before trust ends.
-const staleAfter = 2 * time.Second
 
 var (
 	errUnconfirmed = errors.New("no Sentinel answers, and the last known primary does not confirm that it still has " +
 		"its replicas")
 	errUnnamed = errors.New("no Sentinel answers, and none has named a primary before")
-	errSlow    = errors.New("the Sentinel does not answer in time")
 )
 
 func newPrimary(given *redis.Options, limits Limits, replaced func()) *primary {
-	p := &primary{
-		ask: given.Dialer, secure: given.TLSConfig, limit: greetingFor(limits.Command), hang: given.ReadTimeout,
-		trust: max(limits.Life, leastTrust), turned: make(chan struct{}),
-		replaced: replaced,
-	}
-	p.patience, p.straight = p.limit, p.reach
-	p.ctx, p.cancel = context.WithCancel(context.Background())
-	return p
-}
-
-// end cancels the questions, and waits for them. One to a Sentinel that hangs takes until the application's own time
-// limit; only in a dialer that ignores its context it takes longer, and is left to end with that.
-func (p *primary) end() {
-	p.mu.Lock()
-	p.cancel()
-	p.mu.Unlock()
-	ended := make(chan struct{})
-	go func() { // ends with the questions
-		p.asking.Wait()
-		close(ended)
-	}()
-	select {
-	case <-ended:
-	case <-time.After(p.hang + time.Second):
+	limit := greetingFor(limits.Command)
+	return &primary{
+		sentinels: newSentinels(given.Dialer, limit, given.ReadTimeout),
+		replaced:  replaced,
+		straight:  func(conn net.Conn) dial { return again(conn, given.TLSConfig, limit) },
+		trust:     trust{period: max(limits.Life, leastTrust), turned: make(chan struct{})},
 	}
 }
 
 // dial connects to the primary, once it is trusted.
 func (p *primary) dial(ctx context.Context, network, _ string) (net.Conn, error) {
-	return p.connect(ctx, network, p.trusted)
+	return p.connect(ctx, network, p.trust.stands)
 }
 
 // probe connects to the last known primary, trusted or not: to ask it for its role.
 func (p *primary) probe(ctx context.Context, network, _ string) (net.Conn, error) {
-	return p.connect(ctx, network, func(time.Time) bool { return p.addr != "" })
+	return p.connect(ctx, network, func(time.Time) bool { return p.trust.addr != "" })
 }
 
 // connect dials the last known primary if it is good enough, and otherwise waits until it is, or a Sentinel answers.
@@ -136,7 +78,7 @@ func (p *primary) probe(ctx context.Context, network, _ string) (net.Conn, error
 func (p *primary) connect(ctx context.Context, network string, good func(time.Time) bool) (net.Conn, error) {
 	for {
 		p.mu.Lock()
-		direct, addr, turned := p.direct, p.addr, p.turned
+		direct, addr, turned := p.direct, p.trust.addr, p.trust.turned
 		if direct != nil && good(time.Now()) {
 			p.mu.Unlock()
 			return direct(ctx, network, addr)
@@ -154,7 +96,7 @@ func (p *primary) connect(ctx context.Context, network string, good func(time.Ti
 func (p *primary) await(ctx context.Context, turned <-chan struct{}) (net.Conn, error) {
 	var err error
 	select {
-	case answer := <-p.inquire():
+	case answer := <-p.sentinels.inquire(p.named):
 		err = answer.Err
 	case <-turned:
 	case <-ctx.Done():
@@ -170,7 +112,7 @@ func (p *primary) await(ctx context.Context, turned <-chan struct{}) (net.Conn, 
 		return conn, nil
 	case conn != nil:
 		_ = conn.Close()
-	case err == errUnconfirmed && p.addr == "":
+	case err == errUnconfirmed && p.trust.addr == "":
 		err = errUnnamed
 	}
 	return nil, err
@@ -180,10 +122,12 @@ func (p *primary) await(ctx context.Context, turned <-chan struct{}) (net.Conn, 
 // primary, its replicas.
 func (p *primary) primaries(ctx context.Context) ([]string, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	heir := p.inherit(ctx)
+	defer cancel()
+	heir := make(chan string, 1)
+	go func() { heir <- p.heir(ctx) }()
 	var err error
 	select {
-	case answer := <-p.inquire():
+	case answer := <-p.sentinels.inquire(p.named):
 		err = answer.Err
 	case <-ctx.Done():
 		err = ctx.Err()
@@ -192,149 +136,97 @@ func (p *primary) primaries(ctx context.Context) ([]string, error) {
 		cancel()
 	}
 	found := <-heir
-	cancel()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err != nil && found != "" {
-		p.succeed(found)
+		p.trust.begin(found, time.Now())
 		err = nil
 	}
-	return []string{p.addr}, err
+	return []string{p.trust.addr}, err
 }
 
-// inherit asks the replicas of a primary that is silent whether they were promoted. The channel receives the one that
-// was, or "", at the latest when ctx ends.
+// heir asks the replicas of a primary that is silent whether they were promoted, and returns the one that was, or "",
+// at the latest when ctx ends.
 //
 // A replica that has at least as much of the stream as it had confirmed, and calls itself a master now, was promoted. A
 // replica that was only started anew, and waits to be made a replica again, is empty, or older.
-func (p *primary) inherit(ctx context.Context) <-chan string {
+func (p *primary) heir(ctx context.Context) (promoted string) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	found := make(chan string, 1)
-	if p.direct == nil || p.role == nil || time.Since(p.answered) < rolePause+question {
-		found <- ""
-		return found
+	acked, direct := p.trust.heirs(time.Now()), p.direct
+	p.mu.Unlock()
+	if direct == nil {
+		return ""
 	}
-	acked, direct := p.role.acked, p.direct
 	answers := make(chan string, len(acked))
 	for addr, offset := range acked {
-		p.asking.Go(func() {
+		go func() { // ends with ctx; its answer is waited for
 			role, err := p.roleAt(ctx, addr, direct)
 			if err != nil || !role.primary || role.offset < offset {
 				addr = ""
 			}
 			answers <- addr
-		})
+		}()
 	}
-	p.asking.Go(func() {
-		best := ""
-		for range acked {
-			best = max(best, <-answers)
-		}
-		found <- best
-	})
-	return found
-}
-
-// succeed makes a promoted replica the primary. mu is held.
-func (p *primary) succeed(addr string) {
-	p.addr, p.role, p.replicas, p.moments = addr, nil, nil, nil
-	p.confirm(time.Now())
-}
-
-// inquire asks the Sentinels, unless they are being asked already. The question outlives its callers; end waits for it.
-func (p *primary) inquire() <-chan singleflight.Result {
-	return p.questions.DoChan("", func() (any, error) {
-		p.mu.Lock()
-		if p.ctx.Err() != nil {
-			p.mu.Unlock()
-			return nil, net.ErrClosed
-		}
-		p.asking.Add(1)
-		limit, began := p.patience, time.Now()
-		p.mu.Unlock()
-		defer p.asking.Done()
-		ctx, cancel := context.WithTimeout(p.ctx, limit)
-		defer cancel()
-		conn, err := p.ask(impatient{ctx}, "tcp", sentinelAddr)
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.learn(time.Since(began), err)
-		if err != nil {
-			return nil, err
-		}
-		p.named(conn)
-		if p.waiting == 0 || p.fresh != nil {
-			_ = conn.Close()
-		} else {
-			p.fresh = conn
-		}
-		return nil, nil
-	})
-}
-
-// learn decides how long the next question may take. mu is held.
-//
-// A Sentinel that is known answers as soon as before, and so does the server that it names. If that server cannot be
-// dialled, the same question must be asked again soon, because it will be replaced. In all other cases go-redis asks
-// anew, over new connections.
-func (p *primary) learn(took time.Duration, err error) {
-	if _, dialling := err.(*net.OpError); dialling { // of a Sentinel's connection it would be wrapped
-		return
+	for range acked {
+		promoted = max(promoted, <-answers)
 	}
-	p.patience = p.limit
-	if err == nil {
-		p.patience = min(max(4*took, question), p.limit)
-	}
+	return promoted
 }
 
-// impatient is a context whose end go-redis takes for a failure of the Sentinel that it waits for.
-//
-// At the end of an ordinary context it returns, and stays with that Sentinel for ever, if all who ask it are in more
-// of a hurry than it is with its own time limits. After another error it closes that connection, and asks all
-// Sentinels at once with the next question.
-type impatient struct{ context.Context }
-
-// Err implements [context.Context].
-func (i impatient) Err() error {
-	if i.Context.Err() != nil {
-		return errSlow
-	}
-	return nil
-}
-
-// named records the server that a Sentinel named. mu is held.
+// named records the server that a Sentinel named, and passes the connection to a call that waits for one.
 func (p *primary) named(conn net.Conn) {
-	if addr := peerOf(conn); p.addr != "" && addr != p.addr {
-		p.role = nil
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	addr := peerOf(conn)
+	if p.trust.addr != "" && addr != p.trust.addr {
 		p.replaced()
 	}
-	p.addr, p.direct = peerOf(conn), p.straight(conn)
-	p.replicas, p.moments = nil, nil
-	p.confirm(time.Now())
+	p.direct = p.straight(conn)
+	p.trust.begin(addr, time.Now())
+	if p.waiting == 0 || p.fresh != nil {
+		_ = conn.Close()
+	} else {
+		p.fresh = conn
+	}
 }
 
-// confirm records a moment at which the server was the primary, and wakes the dials that wait for it. mu is held.
-func (p *primary) confirm(at time.Time) {
-	p.confirmed = at
-	close(p.turned)
-	p.turned = make(chan struct{})
+// lapsed reports that trust in a primary has ended.
+func (p *primary) lapsed(now time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.trust.lapsed(now)
 }
 
-// reach returns a dialer for the server at the other end of a connection, without Sentinels; nil if only the
+// stale reports that a primary was not confirmed for so long that a Sentinel must be asked.
+func (p *primary) stale(now time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.trust.stale(now)
+}
+
+// heard examines what a server answered to ROLE, for which it was asked at some moment.
+func (p *primary) heard(r *primaryRole, at time.Time, from string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if from == p.trust.addr {
+		p.trust.heard(r, at)
+	}
+}
+
+// again returns a dialer for the server at the other end of a connection, without Sentinels; nil if only the
 // application's own dialer can make such a connection. One without TLS is never made in place of one with it.
-func (p *primary) reach(conn net.Conn) dial {
-	o := redis.Options{DialTimeout: p.limit}
+func again(conn net.Conn, secure *tls.Config, limit time.Duration) dial {
+	o := redis.Options{DialTimeout: limit}
 	switch c := conn.(type) {
 	case *net.TCPConn:
-		if p.secure != nil {
+		if secure != nil {
 			return nil
 		}
 	case *tls.Conn:
-		if p.secure == nil {
+		if secure == nil {
 			return nil
 		}
-		o.TLSConfig = p.secure.Clone()
+		o.TLSConfig = secure.Clone()
 		if name := c.ConnectionState().ServerName; name != "" {
 			o.TLSConfig.ServerName = name
 		}
@@ -342,51 +234,4 @@ func (p *primary) reach(conn net.Conn) dial {
 		return nil
 	}
 	return redis.NewDialer(&o)
-}
-
-// trusted reports that the last known primary needs no Sentinel. mu is held.
-func (p *primary) trusted(now time.Time) bool {
-	return p.addr != "" && now.Sub(p.confirmed) < p.trust
-}
-
-// lapsed reports that trust in a primary has ended.
-func (p *primary) lapsed(now time.Time) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.addr != "" && !p.trusted(now)
-}
-
-// stale reports that a primary was not confirmed for so long that a Sentinel must be asked.
-func (p *primary) stale(now time.Time) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.addr != "" && now.Sub(p.confirmed) >= staleAfter
-}
-
-// heard examines what a server answered to ROLE, for which it was asked at some moment.
-func (p *primary) heard(r *primaryRole, at time.Time, from string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if from != p.addr {
-		return
-	}
-	if !r.primary {
-		p.confirmed = time.Time{}
-		return
-	}
-	p.answered, p.role = at, r
-	for _, one := range r.replicas {
-		if !slices.Contains(p.replicas, one) {
-			p.replicas = append(p.replicas, one)
-		}
-	}
-	p.moments = append(slices.DeleteFunc(p.moments, func(m moment) bool { return at.Sub(m.at) >= p.trust }),
-		moment{at, r.offset})
-	for i := len(p.moments) - 1; i >= 0; i-- {
-		if r.received(p.replicas, p.moments[i].offset) {
-			p.confirm(p.moments[i].at)
-			p.moments = p.moments[i+1:]
-			return
-		}
-	}
 }

@@ -29,22 +29,22 @@ type connTo struct {
 
 func (c connTo) RemoteAddr() net.Addr { return c.to }
 
-// sentinels answer, or do not.
-type sentinels struct {
+// answers are those of the Sentinels.
+type answers struct {
 	answer atomic.Pointer[func(ctx context.Context) (net.Conn, error)]
 	asked  atomic.Int32
 }
 
-func (s *sentinels) name(addr string) {
+func (s *answers) name(addr string) {
 	s.will(func(context.Context) (net.Conn, error) { return connTo{stillborn{io.EOF}, at(addr)}, nil })
 }
 
-func (s *sentinels) will(fn func(ctx context.Context) (net.Conn, error)) { s.answer.Store(&fn) }
+func (s *answers) will(fn func(ctx context.Context) (net.Conn, error)) { s.answer.Store(&fn) }
 
 // watched runs a test of a primary that can be dialled without its Sentinels, once they named it.
-func watched(t *testing.T, test func(t *testing.T, p *primary, s *sentinels)) {
+func watched(t *testing.T, test func(t *testing.T, p *primary, s *answers)) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &sentinels{}
+		s := &answers{}
 		p := newPrimary(&redis.Options{
 			ReadTimeout: 5 * time.Second,
 			Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -62,7 +62,7 @@ func watched(t *testing.T, test func(t *testing.T, p *primary, s *sentinels)) {
 		require.NoError(t, err)
 		synctest.Wait() // until the question has ended, which the next one would share
 		test(t, p, s)
-		p.end()
+		p.sentinels.end()
 	})
 }
 
@@ -81,7 +81,7 @@ func nobody(context.Context) (net.Conn, error) { return nil, errNobody }
 // defect F2: a primary that confirms that its replicas have everything needs no Sentinel; one that does not is trusted
 // in for a while after the last moment that they all confirmed, and then again when they do, or a Sentinel names it.
 func TestAPrimaryIsBelievedInWhileItsReplicasConfirm(t *testing.T) {
-	watched(t, func(t *testing.T, p *primary, s *sentinels) {
+	watched(t, func(t *testing.T, p *primary, s *answers) {
 		s.will(nobody)
 		reached := func() bool {
 			conn, err := p.dial(t.Context(), "tcp", sentinelAddr)
@@ -102,7 +102,7 @@ func TestAPrimaryIsBelievedInWhileItsReplicasConfirm(t *testing.T) {
 			tell(master(2000, map[string]int64{"x": 980}))
 			time.Sleep(100 * time.Millisecond)
 		}
-		require.InDelta(t, p.trust.Seconds(), time.Since(began).Seconds(), 1.1, "the replica hears nothing more")
+		require.InDelta(t, p.trust.period.Seconds(), time.Since(began).Seconds(), 1.1, "the replica hears nothing more")
 		tell(master(2000, nil))
 		require.False(t, reached(), "it is gone")
 		tell(master(2000, map[string]int64{"y": 2000}))
@@ -114,10 +114,10 @@ func TestAPrimaryIsBelievedInWhileItsReplicasConfirm(t *testing.T) {
 		s.name("a")
 		require.True(t, reached())
 		tell(master(2000, map[string]int64{"y": 2000}))
-		time.Sleep(p.trust - time.Second)
+		time.Sleep(p.trust.period - time.Second)
 		s.will(nobody)
 		tell(master(2000, map[string]int64{"y": 2000}))
-		time.Sleep(p.trust - time.Second)
+		time.Sleep(p.trust.period - time.Second)
 		require.True(t, reached(), "it is named without the one that is gone")
 	})
 }
@@ -125,8 +125,8 @@ func TestAPrimaryIsBelievedInWhileItsReplicasConfirm(t *testing.T) {
 // defect F2: a question to a Sentinel that hangs goes on when its caller has left, and others wait for the same one. It
 // ends by its own limit, with an error that go-redis does not take for its caller's end.
 func TestAQuestionOutlivesItsCallers(t *testing.T) {
-	watched(t, func(t *testing.T, p *primary, s *sentinels) {
-		time.Sleep(p.trust)
+	watched(t, func(t *testing.T, p *primary, s *answers) {
+		time.Sleep(p.trust.period)
 		hung := make(chan error, 1)
 		s.will(func(ctx context.Context) (net.Conn, error) {
 			time.Sleep(5 * time.Second) // as go-redis reads, whatever the context
@@ -154,7 +154,7 @@ func TestAQuestionOutlivesItsCallers(t *testing.T) {
 
 // A question's connection is one caller's, or nobody's: then it is closed. Others dial, or ask again if they cannot.
 func TestAQuestionsConnectionIsOneCallers(t *testing.T) {
-	watched(t, func(t *testing.T, p *primary, s *sentinels) {
+	watched(t, func(t *testing.T, p *primary, s *answers) {
 		p.straight = func(net.Conn) dial { return nil } // only the application can dial
 		var open atomic.Int32
 		s.will(func(context.Context) (net.Conn, error) {
@@ -162,7 +162,7 @@ func TestAQuestionsConnectionIsOneCallers(t *testing.T) {
 			open.Add(1)
 			return countedConn{connTo{stillborn{io.EOF}, "a"}, &open}, nil
 		})
-		time.Sleep(p.trust)
+		time.Sleep(p.trust.period)
 		var all errgroup.Group
 		for range 5 {
 			all.Go(func() error {
@@ -175,7 +175,7 @@ func TestAQuestionsConnectionIsOneCallers(t *testing.T) {
 		}
 		require.NoError(t, all.Wait())
 		require.Zero(t, open.Load())
-		time.Sleep(p.trust)
+		time.Sleep(p.trust.period)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		_, err := p.dial(ctx, "tcp", sentinelAddr)
@@ -199,7 +199,7 @@ func (c countedConn) Close() error {
 // defect F2: when neither a Sentinel nor the primary answers, a replica that was promoted says so itself. One that was
 // started anew also calls itself a master, but does not have what it had.
 func TestAPromotedReplicaIsFoundWithoutASentinel(t *testing.T) {
-	watched(t, func(t *testing.T, p *primary, s *sentinels) {
+	watched(t, func(t *testing.T, p *primary, s *answers) {
 		var promoted atomic.Bool
 		p.roleAt = func(_ context.Context, addr string, _ dial) (*primaryRole, error) {
 			switch {
@@ -239,12 +239,12 @@ func TestAPromotedReplicaIsFoundWithoutASentinel(t *testing.T) {
 
 // A connection past the Sentinels is like theirs: with TLS if theirs has it, and none if nobody knows how it was made.
 func TestAConnectionPastTheSentinelsIsLikeTheirs(t *testing.T) {
-	plain, secure := &primary{}, &primary{secure: &tls.Config{MinVersion: tls.VersionTLS12}}
-	overTLS := tls.Client(stillborn{io.EOF}, secure.secure)
-	require.NotNil(t, plain.reach(&net.TCPConn{}))
-	require.Nil(t, plain.reach(overTLS))
-	require.Nil(t, plain.reach(stillborn{io.EOF}))
-	require.NotNil(t, secure.reach(overTLS))
-	require.Nil(t, secure.reach(&net.TCPConn{}))
-	require.Nil(t, secure.reach(stillborn{io.EOF}))
+	secure := &tls.Config{MinVersion: tls.VersionTLS12}
+	overTLS := tls.Client(stillborn{io.EOF}, secure)
+	require.NotNil(t, again(&net.TCPConn{}, nil, time.Second))
+	require.Nil(t, again(overTLS, nil, time.Second))
+	require.Nil(t, again(stillborn{io.EOF}, nil, time.Second))
+	require.NotNil(t, again(overTLS, secure, time.Second))
+	require.Nil(t, again(&net.TCPConn{}, secure, time.Second))
+	require.Nil(t, again(stillborn{io.EOF}, secure, time.Second))
 }

@@ -1,0 +1,88 @@
+package redlock
+
+import (
+	"errors"
+	"time"
+)
+
+const (
+	firstPause = 20 * time.Millisecond // before a failed node is tried again
+	lastPause  = 500 * time.Millisecond
+)
+
+// health is how a node has answered of late. The mutex of its send queue guards it.
+//
+// It is silent while a pipeline is unanswered for longer than NodeTimeout, and down once it failed more than once, or
+// after a silence, until it works again.
+type health struct {
+	inFlight bool          // a pipeline is under way
+	sentAt   time.Duration // when it was sent
+	rtt      time.Duration // smoothed
+	failures int           // since it last worked
+	retryAt  time.Duration // after a failure: when the next pipeline may be sent
+	why      error         // of the last failure
+}
+
+// begins records that a pipeline is sent.
+func (h *health) begins(now time.Duration) { h.inFlight, h.sentAt = true, now }
+
+// silent reports that the last pipeline has been unanswered for longer than timeout; of a node that is down, that it is
+// unanswered. That pipeline finds out whether the node is back, and no other command waits for it.
+func (h *health) silent(now, timeout time.Duration) bool {
+	return h.inFlight && (h.down() || now-h.sentAt > timeout)
+}
+
+// late reports that the node does not answer, but did until a short while ago. It may be slow, or its connection may be
+// about to be replaced: it is not yet known to be down.
+func (h *health) late(now, timeout time.Duration) bool {
+	switch {
+	case h.down():
+		return false
+	case h.inFlight:
+		return now-h.sentAt <= 2*timeout
+	default:
+		return h.failures == 1 && h.retryAt-now < timeout
+	}
+}
+
+// down reports that the node failed more than once, or after a silence, and has not worked since.
+func (h *health) down() bool { return h.failures > 1 }
+
+// refuses returns why nothing is sent now that does not last; nil if it may be sent.
+func (h *health) refuses(now, timeout time.Duration) error {
+	switch {
+	case h.silent(now, timeout):
+		return errSilent
+	case h.failures > 0 && now < h.retryAt:
+		return h.why
+	}
+	return nil
+}
+
+// works records that a pipeline was answered.
+func (h *health) works(took, timeout time.Duration) {
+	h.inFlight, h.failures, h.why = false, 0, nil
+	h.rtt += (min(took, timeout) - h.rtt) / 8
+}
+
+// fails records that a pipeline was not answered, or that the server refused it.
+//
+// A failure after a silence counts as two. The pauses are 20, 40, 80, 160, 320 and then 500 ms, so a node that is back
+// has a vote again within half a second. A server in its guard time is asked when that has passed.
+func (h *health) fails(now, took, timeout time.Duration, why error) {
+	h.inFlight, h.why = false, why
+	if h.failures++; took > timeout {
+		h.failures = max(h.failures, 2) // it is not the connection alone
+	}
+	h.retryAt = now + min(firstPause<<min(h.failures-1, 10), lastPause)
+	var refused *refusal
+	if errors.As(why, &refused) {
+		h.retryAt = max(refused.until, now+firstPause)
+	}
+}
+
+// waits reports that nothing is to be expected of the node for now. A connection that has just broken does not mean
+// that: what is queued is sent again over the next one, 20 ms later.
+func (h *health) waits(now, timeout time.Duration) bool {
+	return h.down() || h.failures == 1 && h.retryAt-now > firstPause || h.silent(now, timeout)
+}
