@@ -19,6 +19,9 @@ import (
 // was busy for a moment looks the same. The second time in a row the log says why.
 type listener struct {
 	store   *Store
+	first   sync.Once       // starts it
+	ctx     context.Context // until end
+	end     context.CancelFunc
 	running sync.WaitGroup
 	probes  atomic.Int64 // that were sent
 
@@ -41,22 +44,26 @@ var ErrDeaf = errors.New("LISTEN was accepted, but a message that was sent to th
 // errEnded is that of a listener whose store ends.
 var errEnded = errors.New("the store ends")
 
-func newListener(s *Store) *listener { return &listener{store: s} }
+func newListener(s *Store) *listener {
+	l := &listener{store: s}
+	l.ctx, l.end = context.WithCancel(context.Background())
+	return l
+}
 
-// start is called once.
-func (l *listener) start() { l.running.Go(l.run) }
+// start starts it at the first call.
+func (l *listener) start() { l.first.Do(func() { l.running.Go(l.run) }) }
 
 func (l *listener) join() {
-	l.store.end()
+	l.end()
 	l.running.Wait()
 }
 
-// run connects and listens, until the store ends.
+// run connects and listens, until end.
 func (l *listener) run() {
 	pause := firstPause
-	for l.store.ends.Err() == nil {
+	for l.ctx.Err() == nil {
 		began := time.Now()
-		err := l.listen(l.store.ends)
+		err := l.listen(l.ctx)
 		l.store.hub.broke()
 		switch {
 		case errors.Is(err, ErrDeaf):
@@ -75,7 +82,7 @@ func (l *listener) run() {
 			pause = firstPause
 		}
 		select {
-		case <-l.store.ends.Done():
+		case <-l.ctx.Done():
 		case <-time.After(pause):
 		}
 		pause = min(2*pause, lastPause)
@@ -164,7 +171,7 @@ func (l *listener) probe(ctx context.Context, conn *pgx.Conn) error {
 		case err == nil && n.Payload == token:
 			return nil
 		case err == nil:
-		case l.store.ends.Err() != nil:
+		case l.ctx.Err() != nil:
 			return errEnded
 		case waits.Err() != nil:
 			return ErrDeaf

@@ -35,9 +35,6 @@ type Store struct {
 	ears   *listener
 
 	checked atomic.Bool // the table is there and may be used
-	listens sync.Once
-	ends    context.Context // until End
-	end     context.CancelFunc
 
 	mu       sync.Mutex // guards timeline
 	timeline string     // of the last answer; "": nothing is known
@@ -53,7 +50,6 @@ func New(theirs *pgxpool.Config, most int32, table Table, poll time.Duration) (*
 		return nil, err
 	}
 	s := &Store{conns: c, table: table, sql: statementsOf(table.quoted()), poll: poll}
-	s.ends, s.end = context.WithCancel(context.Background())
 	s.hub.init()
 	s.ears = newListener(s)
 	return s, nil
@@ -89,7 +85,7 @@ func (s *Store) Instant(_ string, in time.Duration) int64 {
 
 // Listen implements [store.Store]. The first call opens the connection that listens, to all names.
 func (s *Store) Listen(channel, key string) store.Ticket {
-	s.listens.Do(s.ears.start)
+	s.ears.start()
 	return s.hub.listen(channel, key)
 }
 
@@ -110,7 +106,7 @@ func (s *Store) ListenWanted() {}
 
 // End implements [store.Store]. No caller waits for an answer but where it would cost a connection to leave, so it ends
 // the listener alone.
-func (s *Store) End() { s.end() }
+func (s *Store) End() { s.ears.end() }
 
 // HangUp implements [store.Store].
 func (s *Store) HangUp() { s.conns.hangUp() }
