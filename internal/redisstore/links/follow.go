@@ -121,7 +121,7 @@ func (f *follower) aside(limits Limits) *side {
 	return f.probe
 }
 
-// use records that something is about to be sent, and sees to it that the follower beats.
+// use records that something is about to be sent, and starts or wakes the follower's goroutine if it rests.
 //
 // Only the call that ended a rest comes to started, and the next rest begins after it. Sending never blocks: there is
 // room for one, and the follower rests again only after it received the signal before.
