@@ -61,8 +61,8 @@ func watched(t *testing.T, test func(t *testing.T, p *primary, s *answers)) {
 		_, err := p.dial(t.Context(), "tcp", sentinelAddr)
 		require.NoError(t, err)
 		synctest.Wait() // until the question has ended, which the next one would share
+		defer p.sentinels.end()
 		test(t, p, s)
-		p.sentinels.end()
 	})
 }
 
@@ -127,7 +127,7 @@ func TestAPrimaryIsBelievedInWhileItsReplicasConfirm(t *testing.T) {
 func TestAQuestionOutlivesItsCallers(t *testing.T) {
 	watched(t, func(t *testing.T, p *primary, s *answers) {
 		time.Sleep(p.trust.period)
-		hung := make(chan error, 1)
+		hung := make(chan error, 10) // for as many as would ask, each for itself
 		s.will(func(ctx context.Context) (net.Conn, error) {
 			time.Sleep(5 * time.Second) // as go-redis reads, whatever the context
 			hung <- ctx.Err()

@@ -2,6 +2,9 @@ package redistest
 
 import (
 	"context"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,7 +43,11 @@ func (l *ClusterLab) MoveKeys(t testing.TB, slot, from, to int, keys ...string) 
 	})
 }
 
-// FinishSlot ends a migration: every node learns that the slot is served by to.
+// FinishSlot ends a migration: every node learns that the slot is served by to, and the epoch by which to claims it.
+//
+// A node takes a new epoch with a slot that it is given, unless it knows of no higher one than its own. One that has
+// not heard of the epoch of the migration before would claim its slot with a lower one than the node that it comes
+// from, and lose it to what that node told the others a moment ago. Both then redirect to each other.
 func (l *ClusterLab) FinishSlot(t testing.TB, slot, to int) {
 	t.Helper()
 	// The new node first: if it were the last to know, nobody would own the slot for a moment.
@@ -50,6 +57,45 @@ func (l *ClusterLab) FinishSlot(t testing.TB, slot, to int) {
 			l.setSlot(t, i, slot, "node", l.ids[to])
 		}
 	}
+	Eventually(t, clusterLimit, func() bool { return l.settled(t, slot, to) }, "the nodes disagree on a slot")
+}
+
+// settled reports that all nodes say the same of a node: its epoch, and that it serves a slot.
+func (l *ClusterLab) settled(t testing.TB, slot, at int) bool {
+	t.Helper()
+	epoch := ""
+	for i := range l.nodes {
+		text := ask(t, l.nodes[i], func(ctx context.Context, rdb *redis.Client) (string, error) {
+			return rdb.ClusterNodes(ctx).Result()
+		})
+		says, serves := claims(text, l.ids[at], slot)
+		if !serves || epoch != "" && says != epoch {
+			return false
+		}
+		epoch = says
+	}
+	return true
+}
+
+// claims returns the epoch of a node, and whether it serves a slot, as an answer to CLUSTER NODES has it.
+func claims(text, id string, slot int) (epoch string, serves bool) {
+	const at, ranges = 6, 8 // in a line
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		if len(fields) < ranges || fields[0] != id {
+			continue
+		}
+		return fields[at], slices.ContainsFunc(fields[ranges:], func(part string) bool {
+			first, last, several := strings.Cut(part, "-")
+			if !several {
+				last = first
+			}
+			from, err := strconv.Atoi(first)
+			to, err2 := strconv.Atoi(last)
+			return err == nil && err2 == nil && from <= slot && slot <= to // and no "[slot->-node]"
+		})
+	}
+	return "", false
 }
 
 func (l *ClusterLab) setSlot(t testing.TB, node, slot int, state, id string) {
