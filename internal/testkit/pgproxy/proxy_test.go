@@ -2,6 +2,7 @@ package pgproxy_test
 
 import (
 	"context"
+	"os/exec"
 	"syscall"
 	"testing"
 	"time"
@@ -39,9 +40,17 @@ func (l *lab) rows() string {
 	return pgtest.Run(l.t, l.database, "SELECT count(*) FROM t")
 }
 
-func (l *lab) eventually(rows string) {
+// sleeps starts a client through the proxy, whose statement lasts until something ends it, or for a minute. It returns
+// once the server carries the statement out: a cancellation that comes earlier ends nothing.
+func (l *lab) sleeps() *exec.Cmd {
 	l.t.Helper()
-	pgtest.Eventually(l.t, func() bool { return l.rows() == rows }, rows+" rows")
+	client := pgtest.Client(l.t, l.t.Context(), l.To(l.database), "SELECT pg_sleep(60)")
+	require.NoError(l.t, client.Start())
+	pgtest.Eventually(l.t, func() bool {
+		return pgtest.Run(l.t, l.database, "SELECT count(*) FROM pg_stat_activity "+
+			"WHERE datname = current_database() AND wait_event = 'PgSleep'") == "1"
+	}, "the server sleeps")
+	return client
 }
 
 func TestRulesDecideTheFateOfRequests(t *testing.T) {
@@ -122,9 +131,7 @@ func TestNothingGetsOutOfABlackhole(t *testing.T) {
 func TestRefuseAndCut(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	sleeps := pgtest.Client(t, t.Context(), l.To(l.database), "INSERT INTO t VALUES (1); SELECT pg_sleep(3600)")
-	require.NoError(t, sleeps.Start())
-	l.eventually("1")
+	sleeps := l.sleeps()
 	l.Refuse(true)
 	require.Error(t, l.insert())
 	l.CutAll()
@@ -136,9 +143,7 @@ func TestRefuseAndCut(t *testing.T) {
 func TestCancelRequestsAreCounted(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	sleeps := pgtest.Client(t, t.Context(), l.To(l.database), "INSERT INTO t VALUES (1); SELECT pg_sleep(3600)")
-	require.NoError(t, sleeps.Start())
-	l.eventually("1")
+	sleeps := l.sleeps()
 	pgtest.Eventually(t, func() bool {
 		_ = sleeps.Process.Signal(syscall.SIGINT)
 		return l.Cancels() > 0
