@@ -11,7 +11,7 @@ import (
 const ms = time.Millisecond
 
 // A node that fails is tried again after pauses that double up to half a second, and counts as down from the second
-// failure on. One that works again has no past.
+// failure on. An answer ends all of that.
 func TestPausesOfANodeThatFails(t *testing.T) {
 	const timeout = 200 * ms
 	broken := errors.New("the connection broke")

@@ -18,7 +18,8 @@ type activity struct {
 	idle  time.Duration // after this time without anything sent it rests
 }
 
-// endsRest records that something is about to be sent. It reports that the follower rested: the caller wakes it.
+// endsRest records that something is about to be sent. It reports that no goroutine beats: the caller starts or
+// wakes the follower's.
 func (a *activity) endsRest() bool {
 	if !a.busy.Load() {
 		a.busy.Store(true)
@@ -26,7 +27,7 @@ func (a *activity) endsRest() bool {
 	return !a.awake.Load() && a.awake.CompareAndSwap(false, true)
 }
 
-// rests begins a rest, unless something was sent meanwhile.
+// rests begins a rest. It reports false if something was sent meanwhile, and the follower goes on.
 func (a *activity) rests() bool {
 	a.awake.Store(false)
 	return !a.busy.Load() || !a.awake.CompareAndSwap(false, true)

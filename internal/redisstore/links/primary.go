@@ -145,8 +145,8 @@ func (p *primary) primaries(ctx context.Context) ([]string, error) {
 	return []string{p.trust.addr}, err
 }
 
-// heir asks the replicas of a primary that is silent whether they were promoted, and returns the one that was, or "",
-// at the latest when ctx ends.
+// heir returns the replica of a silent primary that was promoted, or "" if none says so. It asks all of them, and
+// returns when ctx ends at the latest.
 //
 // A replica that has at least as much of the stream as it had confirmed, and calls itself a master now, was promoted. A
 // replica that was only started anew, and waits to be made a replica again, is empty, or older.

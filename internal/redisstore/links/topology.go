@@ -94,7 +94,7 @@ func (l *Links) askKind(ctx context.Context, cc *redis.ClusterClient) (int32, er
 	return kindUnknown, err
 }
 
-// unknownCommand distinguishes a node that lacks (or forbids) a command from one that cannot answer now.
+// unknownCommand reports that a node lacks a command, or forbids it. All other errors mean that it cannot answer now.
 func unknownCommand(err error) bool {
 	var refused redis.Error
 	return errors.As(err, &refused) && strings.HasPrefix(refused.Error(), "ERR ") ||
