@@ -46,8 +46,8 @@ func (l *ClusterLab) MoveKeys(t testing.TB, slot, from, to int, keys ...string) 
 // FinishSlot ends a migration: every node learns that the slot is served by to, and the epoch by which to claims it.
 //
 // A node that is given a slot takes a new epoch, unless the highest epoch that it knows of is its own. If it has not
-// yet heard of the epoch of the migration before, its own may be lower than that of the slot's former owner. Then it loses
-// the slot to what that owner has just told the others, and both redirect to each other.
+// yet heard of the epoch of the migration before, its own may be lower than that of the slot's former owner. Then it
+// loses the slot to what that owner has just told the others, and both redirect to each other.
 func (l *ClusterLab) FinishSlot(t testing.TB, slot, to int) {
 	t.Helper()
 	// The new node first: if it were the last to know, nobody would own the slot for a moment.
