@@ -46,8 +46,10 @@
 //     for longer, is skipped until it answers.
 //   - An immediate turn for a waiter that returns to its old place. It may have to wait until a process that is passing
 //     the lock on in memory stops: 50 ms, and the turn that was begun by then.
-//   - That nothing is left of a waiter that gives up before its registration is answered. Its place may exist for a
-//     moment longer, and its turn may go to a later waiter of the same process.
+//   - That nothing is left of a waiter that gives up while a request or a message that concerns it is under way. If it
+//     gives up before its registration is answered, its place may exist for a moment longer. That place, and the turn
+//     of a waiter that gives up after it was invited and before it asked for the lock, may go to a later waiter of the
+//     same process, though one of another process came between them.
 //   - Order while a slot of a cluster is being migrated. Mutual exclusion holds then too.
 //
 // # What it costs

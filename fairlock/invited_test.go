@@ -208,6 +208,46 @@ func TestOneThatHasLeftIsInvited(t *testing.T) {
 	})
 }
 
+// A waiter leaves after it was invited, before it hears of that. The next one of its process asks as it leaves. If that
+// request comes before the release by which the waiter leaves, the next one has the turn, though a waiter of another
+// process came between them; if it comes after, that other waiter has it.
+func TestOneThatLeavesAsItIsInvited(t *testing.T) {
+	for name, release := range map[string]time.Duration{"released late": 5 * time.Millisecond, "released at once": 0} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				ctx, cancel := context.WithCancel(t.Context())
+				first, client := w.lock(w.client(0)), w.client(1)
+				leaves := w.lockWith(ctx, client)
+				between := w.lock(w.client(2))
+				last := w.lock(client)
+				ask := 5*time.Millisecond - release
+				w.from(1, map[memstore.Kind]memstore.Fate{
+					memstore.Message: {Before: 300 * time.Millisecond},
+					memstore.Release: {Before: release}, memstore.Acquire: {Before: ask},
+				})
+				first.frees()
+				require.False(t, leaves.done.Load())
+				cancel()
+				w.pass(10 * time.Millisecond)
+				require.Error(t, leaves.err)
+				w.from(1, nil)
+				next, second := between, last
+				if release > 0 {
+					next, second = last, between
+				}
+				require.True(t, next.in())
+				require.False(t, second.done.Load())
+				w.pass(400 * time.Millisecond) // the message comes, too late
+				require.True(t, next.in())
+				next.frees()
+				require.True(t, second.in())
+				second.frees()
+			})
+		})
+	}
+}
+
 // A waiter of a short lease leaves while Redis is away, for longer than that lease. Its place is taken away all the
 // same: another waiter of its process keeps the client alive, and the place with it.
 func TestOneOfAShortLeaseLeavesDuringAnOutage(t *testing.T) {

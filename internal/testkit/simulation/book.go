@@ -57,13 +57,20 @@ type wait struct {
 	after    *wait // the hold that it goes on as, or came out of
 	origin   *wait // the first of holds that go on as one another, or are inside one another
 	tainted  bool  // a Break was under way meanwhile
-	overtook *wait
+	overtook overtaking
 	since    time.Time // it was acquired no earlier
 	entered  int       // enters with it
 	before   int       // strikes when the unlock began
 
 	held context.Context
 	hold rlock.Hold
+}
+
+// overtaking is that a call which came later was served before another one, which waits still. By is nil if there was
+// none.
+type overtaking struct {
+	by *wait
+	at time.Time
 }
 
 func newBook(kind *kind, net *network) *book {
@@ -109,12 +116,27 @@ func (b *book) begin(w *wait) *wait {
 	return w
 }
 
-// fail notes that the call returned an error.
+// fail notes that the call returned an error. One of its process that was served at this very instant may have had its
+// turn: what that one overtook is looked at again, since two goroutines note this in any order.
 func (b *book) fail(w *wait) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(w.waits, w)
-	w.gaveUp[w.client] = time.Now()
+	now := time.Now()
+	w.gaveUp[w.client] = now
+	for other := range w.waits {
+		if by := other.overtook.by; by != nil && by.client == w.client && other.overtook.at.Equal(now) {
+			other.overtook = b.overtakingLocked(other, by)
+		}
+	}
+}
+
+// overtakingLocked is by one that enters now.
+func (b *book) overtakingLocked(of, by *wait) overtaking {
+	if !of.queues || of.reads && by.reads || !b.aheadLocked(of, by) {
+		return overtaking{}
+	}
+	return overtaking{by, time.Now()}
 }
 
 // enter notes that the call returned a hold. One that has ended by then is not looked at: the next holder may have
@@ -191,13 +213,13 @@ func (b *book) orderLocked(w *wait) {
 	if !b.orderly || !w.queues || w.tainted || w.lock == nil {
 		return
 	}
-	if w.overtook != nil {
+	if by := w.overtook.by; by != nil {
 		b.noteLocked("%q: client %d called at %v, and was served after client %d, which called at %v", w.name,
-			w.client, w.called.Format(clock), w.overtook.client, w.overtook.called.Format(clock))
+			w.client, w.called.Format(clock), by.client, by.called.Format(clock))
 	}
 	for other := range w.waits {
-		if other.queues && !(other.reads && w.reads) && b.aheadLocked(other, w) {
-			other.overtook = w
+		if o := b.overtakingLocked(other, w); o.by != nil {
+			other.overtook = o
 		}
 	}
 }
@@ -207,9 +229,9 @@ func (b *book) orderLocked(w *wait) {
 const roundTrips = 4
 
 // aheadLocked reports that a call that waits goes before another one: if it came earlier in the same process, or into
-// a queue that all processes have. There a process may have the place of one that gave up while it was being
-// registered, until no request that does that can come any more; and the process of a hold whose lease ran out is
-// passed over.
+// a queue that all processes have. There a process may have the turn of one of its calls that gave up while it was
+// being registered or invited, until no request that does that can come any more; and the process of a hold whose lease
+// ran out is passed over.
 func (b *book) aheadLocked(w, of *wait) bool {
 	switch {
 	case w.stranger || of.stranger:

@@ -17,10 +17,10 @@
 //   - Who called Lock first, in one process, comes first, where every request is carried out once and answered in
 //     time: a waiter whose hold is over before it is told of it comes in again, behind the others.
 //   - A fair lock's waiters come in the order in which they came into its queue, whichever process they are in, also
-//     past one that took the lock without standing there; on the same condition, and but for the place of a waiter
-//     that gave up while it was being registered, which its process may have. A process is passed over if the lease of
-//     its hold ran out while that was on its way to another process. A message that comes late, but before its
-//     invitation is over, changes no order; one that comes later costs its waiter the turn, and is not checked.
+//     past one that took the lock without standing there; on the same condition, and but for the turn of a waiter that
+//     gave up while it was being registered or invited, which its process may have. A process is passed over if the
+//     lease of its hold ran out while that was on its way to another process. A message that comes late, but before
+//     its invitation is over, changes no order; one that comes later costs its waiter the turn, and is not checked.
 //   - Who has a set of locks has each of them, and the plain ones by one grant, which is new: a set inherits no member.
 //     Who failed to get it has none. A set is not kept waiting where all its names are free.
 //   - A lock over independent servers is held once and has growing tokens, whatever happens to each server and to each
