@@ -91,7 +91,7 @@ func TestValidityEndsExactlyWhileARenewalHangs(t *testing.T) {
 		const lease = 30 * time.Second
 		lock := rlock.New(sim.client(t, rlock.ClientOptions{Lease: lease}), "order")
 		hold := timeLock(t, t.Context(), lock)
-		time.Sleep(lease)
+		time.Sleep(lease + lease/7) // between two renewals
 		sim.Freeze()
 		start := sim.confirmed("acquire", "renew")
 		end := start.Add(lease - lease/100 - timeMargin - timeTick)
