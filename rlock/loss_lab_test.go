@@ -18,7 +18,7 @@ import (
 )
 
 // lossPatience bounds every wait for something that is about to happen.
-const lossPatience = 20 * time.Second
+const lossPatience = 40 * time.Second
 
 var (
 	lossRenewal = faultproxy.Script(luacall.SHA("renew"))

@@ -20,7 +20,7 @@ const (
 
 	// Long, because the margin that validity has before the lease is what the scheduler of a loaded
 	// machine may take for waking the goroutine that looks: 1 % and 12 ms.
-	lossLease = 9 * time.Second
+	lossLease = 18 * time.Second
 )
 
 // lossWay is one way of losing contact with Redis for good.
