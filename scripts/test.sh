@@ -69,7 +69,7 @@ slow)
 	# One package at a time is load enough for tests that count round trips.
 	tests bench -p 1 -timeout 5m
 	joined
-	aside 5 building $race -p 1 -timeout 25m
+	aside 10 building $race -p 1 -timeout 25m
 	tests slow $race -p 2 -timeout 25m
 	joined
 	# If a server was chosen, use that one.

@@ -85,10 +85,10 @@ func (c Config) bound() time.Duration {
 // longestStay is for how many leases a lingering worker stays inside at most.
 const longestStay = 3
 
-// telling is how long after the store forgot a hold its holder may treat it as live: a renewal period and a
-// command's limit, and that limit once more, because the renewal may meet a server that has only just come
-// back, or a machine that is busy.
-func (c Config) telling() time.Duration { return c.Lease/3 + 2*(c.Lease/6) }
+// telling is how long after the store forgot a hold its holder may treat it as live: a renewal period and a command's
+// limit, and that limit twice more, because the renewal may meet a server that has only just come back, and a machine
+// that is busy.
+func (c Config) telling() time.Duration { return c.Lease/3 + 3*(c.Lease/6) }
 
 // kinds returns the faults of the run.
 func (c Config) kinds() []fault {

@@ -19,8 +19,8 @@
 // server restarted without data, and locks broken by other processes. In PostgreSQL rows are deleted and
 // edited, the table is truncated, and a standby takes over that lacks the last commits. In etcd an operator
 // deletes keys and revokes leases. Then two holds may overlap, if there was such a loss before the second began,
-// and for no longer than it takes to learn of one: a renewal period and a command's limit, and that limit once
-// more for a server that has only just come back. Tokens must still be in order.
+// and for no longer than it takes to learn of one: a renewal period and a command's limit, and that limit twice
+// more, for a server that has only just come back and for a machine that is busy. Tokens must still be in order.
 //
 // A leader of etcd that comes back after it stood still for longer than a lease is in between: leases may end at
 // that moment that others have renewed. If there are such, holds may overlap for a lease, as above.
