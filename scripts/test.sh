@@ -68,8 +68,6 @@ slow)
 	aside 19 search -p 1 -run "$computing" -timeout 15m
 	# One package at a time is load enough for tests that count round trips.
 	tests bench -p 1 -timeout 5m
-	joined
-	aside 10 building $race -p 1 -timeout 25m
 	tests slow $race -p 2 -timeout 25m
 	joined
 	# If a server was chosen, use that one.
