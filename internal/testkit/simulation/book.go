@@ -51,26 +51,20 @@ type wait struct {
 	want
 	client   int
 	called   time.Time
-	queues   bool  // by Lock: its place in the process's queue counts
-	moved    bool  // by Import: the token stays
-	outer    *wait // the hold that it is inside
-	after    *wait // the hold that it goes on as, or came out of
-	origin   *wait // the first of holds that go on as one another, or are inside one another
-	tainted  bool  // a Break was under way meanwhile
-	overtook overtaking
+	queues   bool      // by Lock: its place in the process's queue counts
+	moved    bool      // by Import: the token stays
+	outer    *wait     // the hold that it is inside
+	after    *wait     // the hold that it goes on as, or came out of
+	origin   *wait     // the first of holds that go on as one another, or are inside one another
+	tainted  bool      // a Break was under way meanwhile
+	overtook *wait     // came later, and was served while this one waits
+	served   time.Time // when it was, if it was held to the order
 	since    time.Time // it was acquired no earlier
 	entered  int       // enters with it
 	before   int       // strikes when the unlock began
 
 	held context.Context
 	hold rlock.Hold
-}
-
-// overtaking is that a call which came later was served before another one, which waits still. By is nil if there was
-// none.
-type overtaking struct {
-	by *wait
-	at time.Time
 }
 
 func newBook(kind *kind, net *network) *book {
@@ -116,8 +110,9 @@ func (b *book) begin(w *wait) *wait {
 	return w
 }
 
-// fail notes that the call returned an error. One of its process that was served at this very instant may have had its
-// turn: what that one overtook is looked at again, since two goroutines note this in any order.
+// fail notes that the call returned an error. Its process may use the turn of a call that gives up for a later one. If
+// it did so at this very instant, two goroutines note the two events in any order; so a call that was overtaken at this
+// instant is looked at again.
 func (b *book) fail(w *wait) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -125,18 +120,10 @@ func (b *book) fail(w *wait) {
 	now := time.Now()
 	w.gaveUp[w.client] = now
 	for other := range w.waits {
-		if by := other.overtook.by; by != nil && by.client == w.client && other.overtook.at.Equal(now) {
-			other.overtook = b.overtakingLocked(other, by)
+		if by := other.overtook; by != nil && by.served.Equal(now) && !b.aheadLocked(other, by) {
+			other.overtook = nil
 		}
 	}
-}
-
-// overtakingLocked is by one that enters now.
-func (b *book) overtakingLocked(of, by *wait) overtaking {
-	if !of.queues || of.reads && by.reads || !b.aheadLocked(of, by) {
-		return overtaking{}
-	}
-	return overtaking{by, time.Now()}
 }
 
 // enter notes that the call returned a hold. One that has ended by then is not looked at: the next holder may have
@@ -213,13 +200,14 @@ func (b *book) orderLocked(w *wait) {
 	if !b.orderly || !w.queues || w.tainted || w.lock == nil {
 		return
 	}
-	if by := w.overtook.by; by != nil {
+	if by := w.overtook; by != nil {
 		b.noteLocked("%q: client %d called at %v, and was served after client %d, which called at %v", w.name,
 			w.client, w.called.Format(clock), by.client, by.called.Format(clock))
 	}
+	w.served = time.Now()
 	for other := range w.waits {
-		if o := b.overtakingLocked(other, w); o.by != nil {
-			other.overtook = o
+		if other.queues && !(other.reads && w.reads) && b.aheadLocked(other, w) {
+			other.overtook = w
 		}
 	}
 }
