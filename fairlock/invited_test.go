@@ -208,9 +208,9 @@ func TestOneThatHasLeftIsInvited(t *testing.T) {
 	})
 }
 
-// A waiter leaves after it was invited, before it hears of that. The next one of its process asks as it leaves. If that
-// request comes before the release by which the waiter leaves, the next one has the turn, though a waiter of another
-// process came between them; if it comes after, that other waiter has it.
+// A waiter leaves after it was invited, before it hears of that. The next waiter of its process then asks. If that
+// request reaches the store before the release of the one that leaves, the next waiter has the turn, though a waiter of
+// another process came between them. If the release is first, the waiter of the other process has it.
 func TestOneThatLeavesAsItIsInvited(t *testing.T) {
 	for name, release := range map[string]time.Duration{"released late": 5 * time.Millisecond, "released at once": 0} {
 		t.Run(name, func(t *testing.T) {

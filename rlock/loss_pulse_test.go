@@ -13,9 +13,9 @@ import (
 // own process is stopped, and nobody in it can act on the hold then. So such times are taken out of the
 // account, but only some of them: a library that keeps the machine busy itself would go unnoticed.
 //
-// It has several beats, each of a timer and a goroutine. A timer belongs to one of the threads that run goroutines; if
-// the system does not run that one, its timers are late, and a thread that always has something else to do does not
-// look at them. A single beat on the other thread would not notice.
+// It has several beats, each of a timer and a goroutine. A timer belongs to one of the threads that run goroutines. If
+// the system does not run that thread, its timers are late, because a busy thread does not look at those of another. A
+// single beat might belong to a thread that runs, and notice nothing.
 type lossPulse struct {
 	stop chan struct{}
 	done sync.WaitGroup

@@ -44,8 +44,8 @@ func renewedAfterTheEnd(t *testing.T, lab Lab) {
 	soonFree(t, lab.Lock(1, n))
 }
 
-// The waiter gets the lock when the lease has ended, and by then the holder knows: by the clock, also where a machine
-// that is busy is late to wake what ends the context.
+// The waiter gets the lock when the lease has ended, and by then the holder knows. The handle is asked first, since it
+// judges by the clock: a busy machine may end the context a moment late.
 func fixedLeaseEnds(t *testing.T, lab Lab) {
 	n := name(t)
 	held, unlock := take(t, within(t), lab.Lock(0, n, lock.FixedLease(lab.Lease)))

@@ -16,11 +16,12 @@
 //   - A latch is not open for anybody before all have counted down.
 //   - Who called Lock first, in one process, comes first, where every request is carried out once and answered in
 //     time: a waiter whose hold is over before it is told of it comes in again, behind the others.
-//   - A fair lock's waiters come in the order in which they came into its queue, whichever process they are in, also
-//     past one that took the lock without standing there; on the same condition, and but for the turn of a waiter that
-//     gave up while it was being registered or invited, which its process may have. A process is passed over if the
-//     lease of its hold ran out while that was on its way to another process. A message that comes late, but before
-//     its invitation is over, changes no order; one that comes later costs its waiter the turn, and is not checked.
+//   - A fair lock's waiters have it in the order in which they came into its queue, whichever process they are in, also
+//     after a caller that took the lock without queueing. The condition is the same, and there are two exceptions: a
+//     process may use the turn of its waiter that gave up while it was being registered or invited, and a process is
+//     passed over if the lease of its hold ran out while the hold was on its way to another process. A message that is
+//     late, but comes before its invitation is over, changes no order. A later message costs its waiter the turn;
+//     schedules with such messages are not checked for order.
 //   - Who has a set of locks has each of them, and the plain ones by one grant, which is new: a set inherits no member.
 //     Who failed to get it has none. A set is not kept waiting where all its names are free.
 //   - A lock over independent servers is held once and has growing tokens, whatever happens to each server and to each
