@@ -123,6 +123,37 @@ func TestAnAcquisitionWhoseCallerLeft(t *testing.T) {
 	}
 }
 
+// A try may have the lock when something else fails that it needs: the keep-alive that proves the client's lease, or the
+// base of tokens. It holds nothing then, and leaves nothing. (A server refuses a keep-alive that knows no leader, and may
+// carry out the transaction that came beside it. The key was left behind then, for as long as the client lived.)
+func TestATryOfWhichAPartIsRefused(t *testing.T) {
+	t.Parallel()
+	for part, kind := range map[string]string{"keep-alive": renewing, "base of tokens": writing} {
+		t.Run(part, func(t *testing.T) {
+			t.Parallel()
+			faults, c, plain, name := wired(t)
+			_, unlock := take(t, c.Lock(name+"-other")) // for which the client's lease is renewed
+			_, err := plain.Delete(within(t), ownOf(name)+"base")
+			require.NoError(t, err)
+			faults.onEach(kind, refused, -1)
+			l := c.Lock(name)
+			eventually(t, func() bool {
+				_, unlock, err := l.TryLock(within(t))
+				if err == nil { // the lease was proven a moment ago
+					require.NoError(t, unlock())
+					return false
+				}
+				require.ErrorIs(t, err, lock.ErrUnavailable)
+				return faults.count(acquiring) > 2
+			}, "a part of a try is refused")
+			faults.off()
+			stand(t, plain, name, 0)
+			taken(t, l)
+			require.NoError(t, unlock())
+		})
+	}
+}
+
 // The caller may leave while its request is on the way, and the release of its id may arrive sooner. What the request
 // takes all the same is released when it is answered.
 func TestAnAcquisitionThatItsReleaseOvertakes(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -52,6 +53,7 @@ const (
 	cutAfter fate = iota // it is carried out, and the connection breaks before the answer comes
 	silence              // it is carried out, and there is no answer
 	lost                 // it does not arrive
+	refused              // the server that it arrives at knows no leader, and says so
 	late                 // it arrives when the rule says, and the connection broke long before
 	slow                 // it arrives when the rule says, and is answered
 )
@@ -183,6 +185,14 @@ func (w *wire) unary(
 		<-ctx.Done()
 		return status.FromContextError(ctx.Err()).Err()
 	}
+	return r.says()
+}
+
+// says is what the client is told of a request that is not carried out, or whose answer is lost.
+func (r *rule) says() error {
+	if r.fate == refused {
+		return rpctypes.ErrGRPCNoLeader
+	}
 	return errCut
 }
 
@@ -192,7 +202,7 @@ func (w *wire) stream(
 ) (grpc.ClientStream, error) {
 	if r := w.note(path.Base(method)); r != nil {
 		r.meets()
-		return nil, errCut
+		return nil, r.says()
 	}
 	return open(ctx, desc, conn, method, opts...)
 }

@@ -30,6 +30,19 @@ func init() {
 			old:  "clientv3.CreateRevision(l.prefix).WithPrefix()", new: "clientv3.CreateRevision(l.prefix)",
 			in: etcdstore, by: "^TestATryLeavesNothing$",
 		}, {
+			name: "etcd: a keep-alive that is refused says that the lock was not taken",
+			file: etcdstore + "/lock.go", old: "doubted(proved)", new: "proved",
+			in: etcdstore, by: "^TestAKeyWhoseHoldIsRefused$",
+		}, {
+			name: "etcd: a base that cannot be made says that the lock was not taken",
+			file: etcdstore + "/lock.go", old: "receipt, doubted(err)", new: "receipt, err",
+			in: etcdstore, by: "^TestAKeyWhoseHoldIsRefused$",
+		}, {
+			name: "etcd: a key stays whose base of tokens is refused",
+			file: etcdstore + "/lock.go",
+			old:  "kind == store.FaultConflict || kind == store.FaultDefinite", new: "kind == store.FaultConflict",
+			in: etcdstore, by: "^TestAKeyWhoseHoldIsRefused$",
+		}, {
 			name: "etcd: a copy of an acquisition does not see that its id was given up",
 			file: etcdstore + "/lock.go",
 			old:  "clientv3.Compare(clientv3.CreateRevision(s.sealKey(ask.ID)), \"=\", 0),", new: "",
@@ -270,7 +283,7 @@ func init() {
 		}, {
 			name: "etcd: a key stands of which no token can be had",
 			file: etcdstore + "/lock.go",
-			old:  "if errors.Is(err, store.ErrConflict) { // it is no hold", new: "if ctx == nil { // it is no hold",
+			old:  "kind == store.FaultConflict || kind == store.FaultDefinite", new: "kind == store.FaultDefinite",
 			in: etcdstore, by: "^TestABaseThatIsNone$",
 		}, {
 			name: "etcd: the note of a turn that is over replaces that of the next",

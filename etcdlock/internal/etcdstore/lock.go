@@ -169,10 +169,20 @@ func (l *Lock) acquire(
 	case !ok: // by this client's clock: in etcd the key may stand until the lease is revoked
 		return reply, receipt, &store.Failure{Fault: store.FaultAmbiguous, Answered: true, Err: errOver}
 	case proved != nil:
-		return reply, receipt, proved
+		return reply, receipt, doubted(proved)
 	}
 	reply, err = l.answer(sent, found, now, ask)
-	return reply, receipt, err
+	return reply, receipt, doubted(err)
+}
+
+// doubted is what an error means that came after the transaction of an acquisition was answered: whatever its own
+// request did, the key may stand, and nothing but a release ends it, since the client's lease is renewed. Only where
+// that lease has ended there is no key.
+func doubted(err error) error {
+	if store.FaultOf(err) != store.FaultTransient || errors.Is(err, errOver) {
+		return err
+	}
+	return &store.Failure{Fault: store.FaultAmbiguous, Answered: true, Err: err}
 }
 
 // standing is what a transaction found of the keys of a name.
@@ -292,7 +302,8 @@ func (l *Lock) answer(
 	case found.isFirst():
 		s.hub.arrived(l.name)
 		base, err := s.based(ctx, found.base)
-		if errors.Is(err, store.ErrConflict) { // it is no hold, and must not stand in the way of others
+		if kind := store.FaultOf(err); kind == store.FaultConflict || kind == store.FaultDefinite {
+			// It is no hold, and must not stand in the way of others.
 			if _, failed := l.Release(ctx, ask.ID); failed != nil {
 				return reply, failed
 			}

@@ -2,13 +2,16 @@ package etcdstore
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
 
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/internal/testkit/etcdtest"
@@ -102,6 +105,72 @@ func TestATryLeavesNothing(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, store.Busy, reply.Status)
 		require.Equal(t, []string{keyOf(t, l, "holder")}, keysOf(t, cli, l))
+	}
+}
+
+// When a try has put its key, and etcd refuses something else that the hold needs, nothing proves the hold, and the key
+// may stand: the error says so, whatever became of the request that it answers. Where no repetition can help, the key is
+// gone when the error is told.
+func TestAKeyWhoseHoldIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, refused := range map[string]struct {
+		base  bool // else the keep-alive
+		err   error
+		means store.Fault
+	}{
+		"keep-alive, by a server without a leader": {false, rpctypes.ErrGRPCNoLeader, store.FaultAmbiguous},
+		"keep-alive, by a server that is busy":     {false, rpctypes.ErrGRPCRequestTooManyRequests, store.FaultAmbiguous},
+		"base, by a server without a leader":       {true, rpctypes.ErrGRPCNoLeader, store.FaultAmbiguous},
+		"base, as there is no space":               {true, rpctypes.ErrGRPCNoSpace, store.FaultDefinite},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			name := servers.Key(t)
+			var refuses atomic.Bool
+			stream := func(
+				ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer,
+				opts ...grpc.CallOption,
+			) (grpc.ClientStream, error) {
+				if refuses.Load() && !refused.base {
+					return nil, refused.err
+				}
+				return open(ctx, desc, conn, method, opts...)
+			}
+			unary := func(
+				ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, send grpc.UnaryInvoker,
+				opts ...grpc.CallOption,
+			) error {
+				txn, is := req.(*pb.TxnRequest)
+				if is && refuses.Load() && refused.base && len(txn.Success) > 0 {
+					if put := txn.Success[0].GetRequestPut(); put != nil && put.Lease == 0 {
+						return refused.err
+					}
+				}
+				return send(ctx, method, req, reply, conn, opts...)
+			}
+			s, cli := startedAt(t, etcdtest.Shared(t).Endpoint(), name+"-own/",
+				grpc.WithChainStreamInterceptor(stream), grpc.WithChainUnaryInterceptor(unary))
+			l := s.Lock(name)
+			_, err := s.session(within(t))
+			require.NoError(t, err)
+			age(s, s.lease/2)
+			refuses.Store(true)
+			_, receipt, err := l.Acquire(within(t), &store.Ask{
+				ID: "try", Lease: patience, Once: true, Timing: store.Timing{Within: patience},
+			})
+			require.ErrorContains(t, err, status.Convert(refused.err).Message())
+			require.Equal(t, refused.means, store.FaultOf(err))
+			if refused.means == store.FaultAmbiguous {
+				require.Equal(t, copies, receipt.Late)
+				require.Len(t, keysOf(t, cli, l), 1)
+			} else {
+				require.Empty(t, keysOf(t, cli, l))
+			}
+			one := store.Parting{Proto: l, ID: "try", Late: copies}
+			s.ReleaseEach(within(t), []*store.Parting{&one})
+			require.NoError(t, one.Err)
+			require.Empty(t, keysOf(t, cli, l))
+		})
 	}
 }
 
