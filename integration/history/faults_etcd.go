@@ -35,8 +35,8 @@ var thawedKinds = []fault{{"leader stopped past the lease", thawLeader}}
 
 // historyKinds are what an operator does to the history that etcd keeps, in which watches begin.
 var historyKinds = []fault{
-	{"history compacted", compact(false)},
-	{"history compacted, databases defragmented", compact(true)},
+	{"history compacted", compacts(false)},
+	{"history compacted, databases defragmented", compacts(true)},
 }
 
 // onMember has one server meet a fault, which ends after from to to tenths of a lease.
@@ -197,9 +197,9 @@ func killAll(r *run, random *rand.Rand) int {
 	return 1
 }
 
-// compact has etcd forget what was before, a few times, and perhaps rewrite its databases, one after the other: a
-// server answers nothing meanwhile.
-func compact(defragment bool) func(*run, *rand.Rand) int {
+// compacts compacts a few times, and perhaps has the servers rewrite their databases, one after the other: a server
+// answers nothing meanwhile.
+func compacts(defragment bool) func(*run, *rand.Rand) int {
 	return func(r *run, random *rand.Rand) int {
 		g := r.etcd()
 		for range 1 + random.IntN(6) {
@@ -219,17 +219,27 @@ func compact(defragment bool) func(*run, *rand.Rand) int {
 	}
 }
 
+// compact has etcd forget what was before. A cluster of which a member has just come back may take longer than a
+// request has, so it is asked again.
 func (g *etcdGround) compact() error {
+	var err error
+	for range 6 {
+		if err = g.compactOnce(); err == nil || errors.Is(err, rpctypes.ErrCompacted) { // nothing has happened since
+			return nil
+		}
+	}
+	return fmt.Errorf("compact: %w", err)
+}
+
+func (g *etcdGround) compactOnce() error {
 	ctx, cancel := asking()
 	defer cancel()
 	now, err := g.admin.Get(ctx, lockPrefix)
-	if err == nil {
-		_, err = g.admin.Compact(ctx, now.Header.Revision, clientv3.WithCompactPhysical())
+	if err != nil {
+		return err
 	}
-	if err != nil && !errors.Is(err, rpctypes.ErrCompacted) { // nothing has happened since the last time
-		return fmt.Errorf("compact: %w", err)
-	}
-	return nil
+	_, err = g.admin.Compact(ctx, now.Header.Revision, clientv3.WithCompactPhysical())
+	return err
 }
 
 func (g *etcdGround) defragment(member *etcdtest.Server) error {

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -81,7 +82,9 @@ func (p *process) hear(limit time.Duration) (string, error) {
 		}
 		return line, nil
 	case <-time.After(limit):
-		return "", fmt.Errorf("%s says nothing within %v: a call is stuck", p.name, limit)
+		_ = p.Signal(syscall.SIGQUIT) // it tells what its goroutines wait for, or Java its threads
+		_ = p.Ended(time.Minute)
+		return "", fmt.Errorf("%s says nothing within %v: a call is stuck, and the output has where", p.name, limit)
 	}
 }
 
