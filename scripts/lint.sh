@@ -10,6 +10,16 @@ staticcheck=honnef.co/go/tools/cmd/staticcheck@v0.8.2
 vale=github.com/vale-cli/vale/v3/cmd/vale@v3.21.0
 
 failed=""
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 1' HUP INT TERM
+
+# Where nothing is built yet, tidy waits for downloads and vale for a C compiler that uses one processor, so both work
+# while vet and staticcheck compile.
+scripts/tidy.sh -diff >"$scratch/tidy.log" 2>&1 &
+tidying=$!
+GOBIN=$scratch CGO_ENABLED=1 go install -ldflags=-w "$vale" >"$scratch/vale.log" 2>&1 &
+installing=$!
 
 check() {
 	name=$1
@@ -26,17 +36,30 @@ formatted() {
 	return 1
 }
 
+# ended NAME PID waits for what works meanwhile, and prints what it said.
+ended() {
+	code=0
+	wait "$2" || code=$?
+	cat "$scratch/$1.log"
+	return $code
+}
+
+checked_by_vale() {
+	ended vale $installing || return
+	"$scratch/vale" --no-global --output=line .
+}
+
 check gofmt formatted
 check vet go vet work # the packages of all modules of the workspace
 check staticcheck go run "$staticcheck" work
-check tidy scripts/tidy.sh -diff
+check tidy ended tidy $tidying
 check api go run ./scripts/api
 if command -v golangci-lint >/dev/null; then
 	check golangci-lint golangci-lint run ./...
 fi
 check budgets go run ./scripts/budgets
 check words go run ./scripts/words
-check vale env CGO_ENABLED=1 go run "$vale" --no-global --output=line .
+check vale checked_by_vale
 
 if [ -n "$failed" ]; then
 	echo "lint: failed:$failed" >&2

@@ -66,9 +66,11 @@ fast)
 	;;
 slow)
 	aside 19 search -p 1 -run "$computing" -timeout 15m
-	# One package at a time is load enough for tests that count round trips.
-	tests bench -p 1 -timeout 5m
-	tests slow $race -p 2 -timeout 25m
+	# These wait most of their time: for round trips that are made longer, leases, and failovers.
+	tests bench -p 3 -timeout 5m
+	tests slow $race -p 3 -timeout 25m
+	# What builds programs keeps both processors and the disk busy, so nothing else runs beside it.
+	tests building $race -p 2 -timeout 25m
 	joined
 	# If a server was chosen, use that one.
 	if [ -z "${HOLDFAST_REDIS_SERVER:-}" ]; then

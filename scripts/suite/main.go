@@ -5,8 +5,8 @@
 //	                          the tests in the events of go test -json, as "N passed, N failed"; it fails if a test
 //	                          failed, or if more than N failed at first and passed when they were run again
 //
-// `make test` runs the parts fast and beside, `make test-all` the parts bench, slow, search and servers. Every
-// package is in one part, but for those of search and of servers, which are in fast as well.
+// `make test` runs the parts fast and beside, `make test-all` the parts bench, slow, building, search and servers.
+// Every package is in one part, but for those of search and of servers, which are in fast as well.
 package main
 
 import (
@@ -34,7 +34,10 @@ const (
 	// search are tests of packages of fast that compute and start no goroutine which another one could race with. They
 	// run without the race detector, under which they take twenty times as long: scripts/test.sh says which.
 	search part = "search"
-	slow   part = "slow" // what takes minutes: histories, mutants, crash points, the fault matrix, consumers
+	slow   part = "slow" // what mostly waits, for minutes: histories, failovers, the fault matrix
+	// building are tests that build programs or keep the processors busy otherwise: consumers, mutants, crash points.
+	// Those of slow, whose servers write to the disk within a lease, do not run beside them.
+	building part = "building"
 	// bench is every contender in every situation, briefly, and the model of the tokens: it computes, too.
 	bench part = "bench"
 	// servers are tests that depend on the server: conformance, scripts and faults. scripts/test-servers.sh and
@@ -58,14 +61,15 @@ func within(folders ...string) (paths []string) {
 	return paths
 }
 
-var parts = []part{fast, beside, slow, bench}
+var parts = []part{fast, beside, slow, building, bench}
 
 // longest lists the packages whose tests take longest. They start first: started last, they would run alone, and a
 // machine of two processors would idle beside the last ones for a minute.
 var longest = within("rlock", "internal/testkit/faulttest", "internal/testkit/scaletest", "spec", "internal/engine",
 	"pglock", "redlock", "internal/redisstore/luacall", "etcdlock", "semaphore", "rwlock", "fairlock", "multilock",
-	"integration/history", "integration/topologies", "integration/mutants", "integration/failover", "integration",
-	"integration/etcd")
+	"integration/history", "integration/etcd", "integration/topologies", "integration/failover", "integration/postgres",
+	"integration", "integration/redisson",
+	"integration/consumer", "integration/crashpoints", "integration/mutants")
 
 // rank orders the packages: the lower, the sooner a package starts.
 func rank(path string) int {
@@ -75,10 +79,17 @@ func rank(path string) int {
 	return len(longest)
 }
 
+// builders lists the packages of building.
+var builders = within("integration/consumer", "integration/crashpoints", "integration/mutants",
+	"integration/databases", "integration/monitoring")
+
 // partOf returns the part of a package of a module.
 func partOf(path, of string) part {
-	if path == module+"/integration/model" {
+	switch {
+	case path == module+"/integration/model":
 		return bench
+	case slices.Contains(builders, path):
+		return building
 	}
 	switch of {
 	case module, module + "/pglock", module + "/etcdlock":

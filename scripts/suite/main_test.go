@@ -92,6 +92,9 @@ func TestThePartsByModule(t *testing.T) {
 		assert.Equal(t, want, partOf(module+name, module+name), name)
 	}
 	assert.Equal(t, bench, partOf(module+"/integration/model", module+"/integration"), "it computes")
+	for _, path := range builders {
+		assert.Equal(t, building, partOf(path, module+"/integration"), path)
+	}
 	require.Error(t, run([]string{"packages", "quick"}, new(strings.Builder)))
 	require.Error(t, run(nil, new(strings.Builder)))
 }
