@@ -134,6 +134,9 @@ func (l *lab) checkKey() {
 	l.t.Helper()
 	switch l.action {
 	case empty, restart, deafen, forget:
+		if l.point == crash.Disowned.Reply && l.on == "postgres" {
+			return // it may still be held: the transaction of the acquisition had the row, or there was no answer in time
+		}
 		held := l.point != crash.Acquire.Send && l.point != crash.Release.Reply && l.point != crash.Disowned.Reply
 		require.Equal(l.t, held, l.server.held() || l.point == crash.Wake && l.rival.first == nil)
 	}
