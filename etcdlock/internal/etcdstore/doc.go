@@ -1,8 +1,12 @@
 // Package etcdstore keeps locks in etcd: it implements [store.Store] for package etcdlock, whose documentation argues
 // why that is safe.
 //
-// A request is one transaction (lock.go). Everything that a client has hangs on its session, which is one lease of
-// etcd's (session.go), and a key of a name is used by one id after the other (place.go); an id that was given up is
-// sealed by a key under that lease (seal.go). A release by another process is seen by a watch (hub.go). Tokens are
-// counted from a base (base.go). What an error says of its request is decided in fault.go.
+// A request is one transaction (lock.go). An acquisition also sends a keep-alive beside it, which proves the lease, and
+// makes a base of tokens after it if there is none. If one of these fails, the acquisition is in doubt, whatever the
+// error says of its own request: the key may stand.
+//
+// Everything that a client has hangs on its session, which is one lease of etcd's (session.go), and a key of a name is
+// used by one id after the other (place.go); an id that was given up is sealed by a key under that lease (seal.go). A
+// release by another process is seen by a watch (hub.go). Tokens are counted from a base (base.go). What an error says
+// of its request is decided in fault.go.
 package etcdstore
