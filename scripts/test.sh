@@ -69,7 +69,7 @@ slow)
 	# These wait most of their time: for round trips that are made longer, leases, and failovers.
 	tests bench -p 3 -timeout 5m
 	tests slow $race -p 3 -timeout 25m
-	# What builds programs keeps both processors and the disk busy, so nothing else runs beside it.
+	# What builds programs keeps both processors and the disk busy, so no histories run beside it.
 	tests building $race -p 2 -timeout 25m
 	joined
 	# If a server was chosen, use that one.

@@ -3,7 +3,6 @@ package crashpoints_test
 import (
 	"encoding/json"
 	"errors"
-	"syscall"
 	"testing"
 	"time"
 
@@ -84,11 +83,7 @@ func (l *lab) run() {
 // stuck gives up on the subject, and makes it print the stacks of its goroutines.
 func (l *lab) stuck() {
 	l.t.Helper()
-	_ = l.subject.Signal(syscall.SIGQUIT)
-	var err error
-	for end := time.Now().Add(slack); err == nil; {
-		_, err = l.subject.Next(time.Until(end))
-	}
+	l.subject.Abort(slack)
 	l.t.Fatalf("the subject is stuck; its words: %s", l.last(400))
 }
 

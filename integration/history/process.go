@@ -5,7 +5,6 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -16,12 +15,13 @@ import (
 type process struct {
 	*role.Process
 	name string
+	java bool
 	told chan string // its output besides its record; closed when all of it was read
 }
 
 // launch starts a client in a seat.
 func launch(t testing.TB, s *seat, generation int, cfg Config, r *record) *process {
-	p := &process{name: fmt.Sprintf("client-%d.%d", s.number, generation), told: make(chan string, 16)}
+	p := &process{name: fmt.Sprintf("client-%d.%d", s.number, generation), java: s.java, told: make(chan string, 16)}
 	seed := cfg.Seed + uint64(s.number)<<32 + uint64(generation)<<40
 	if s.java {
 		p.Process = role.Launch(t, javaClient(cfg, s.addr, seed))
@@ -82,9 +82,10 @@ func (p *process) hear(limit time.Duration) (string, error) {
 		}
 		return line, nil
 	case <-time.After(limit):
-		_ = p.Signal(syscall.SIGQUIT) // it tells what its goroutines wait for, or Java its threads
-		_ = p.Ended(time.Minute)
-		return "", fmt.Errorf("%s says nothing within %v: a call is stuck, and the output has where", p.name, limit)
+		if !p.java { // which would print its threads where its record is read
+			p.Abort(settle)
+		}
+		return "", fmt.Errorf("%s says nothing within %v: a call is stuck (see its stacks)", p.name, limit)
 	}
 }
 

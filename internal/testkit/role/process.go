@@ -132,6 +132,13 @@ func (p *Process) Thaw() {
 // Signal sends a signal to the process.
 func (p *Process) Signal(s os.Signal) error { return p.cmd.Process.Signal(s) }
 
+// Abort ends a process that is stuck, and has it print the stacks of its goroutines before. It waits for that until
+// limit. A program that is not Go's may do anything else.
+func (p *Process) Abort(limit time.Duration) {
+	_ = p.Signal(syscall.SIGQUIT)
+	_ = p.Ended(limit)
+}
+
 // Say tells the process a line, which [Told] returns there.
 func (p *Process) Say(line string) {
 	p.t.Helper()
