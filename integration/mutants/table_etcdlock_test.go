@@ -31,11 +31,11 @@ func init() {
 			in: etcdstore, by: "^TestATryLeavesNothing$",
 		}, {
 			name: "etcd: a keep-alive that is refused says that the lock was not taken",
-			file: etcdstore + "/lock.go", old: "doubted(proved)", new: "proved",
+			file: etcdstore + "/lock.go", old: "if found.own != nil {\n\t\terr = l", new: "if proved == nil {\n\t\terr = l",
 			in: etcdstore, by: "^TestAKeyWhoseHoldIsRefused$",
 		}, {
 			name: "etcd: a base that cannot be made says that the lock was not taken",
-			file: etcdstore + "/lock.go", old: "receipt, doubted(err)", new: "receipt, err",
+			file: etcdstore + "/lock.go", old: "if found.own != nil {\n\t\terr = l", new: "if proved != nil {\n\t\terr = l",
 			in: etcdstore, by: "^TestAKeyWhoseHoldIsRefused$",
 		}, {
 			name: "etcd: a key stays whose base of tokens is refused",

@@ -2,8 +2,8 @@
 // why that is safe.
 //
 // A request is one transaction (lock.go). An acquisition also sends a keep-alive beside it, which proves the lease, and
-// makes a base of tokens after it if there is none. If one of these fails, the acquisition is in doubt, whatever the
-// error says of its own request: the key may stand.
+// makes a base of tokens after it if there is none. If one of these fails, the key may stand, whatever
+// the error says of its own request: the acquisition is in doubt, or takes its key away.
 //
 // Everything that a client has hangs on its session, which is one lease of etcd's (session.go), and a key of a name is
 // used by one id after the other (place.go); an id that was given up is sealed by a key under that lease (seal.go). A

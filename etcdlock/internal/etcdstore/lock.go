@@ -168,17 +168,28 @@ func (l *Lock) acquire(
 		return reply, receipt, err
 	case !ok: // by this client's clock: in etcd the key may stand until the lease is revoked
 		return reply, receipt, &store.Failure{Fault: store.FaultAmbiguous, Answered: true, Err: errOver}
-	case proved != nil:
-		return reply, receipt, doubted(proved)
 	}
-	reply, err = l.answer(sent, found, now, ask)
-	return reply, receipt, doubted(err)
+	if err = proved; err == nil {
+		reply, err = l.answer(sent, found, now, ask)
+	}
+	if found.own != nil {
+		err = l.unproven(sent, ask.ID, err)
+	}
+	return reply, receipt, err
 }
 
-// doubted is what an error means that came after the transaction of an acquisition was answered: whatever its own
-// request did, the key may stand, and nothing but a release ends it, since the client's lease is renewed. Only where
-// that lease has ended there is no key.
-func doubted(err error) error {
+// unproven is what an error means that came after a transaction had put a key, or found it there. Whatever the error's
+// own request did, the key may stand, and nothing but a release ends it, since the client's lease is renewed. So the
+// acquisition is in doubt; where no repetition helps, the key is taken away at once: it is no hold, and must not stand
+// in the way of others. Only where the lease has ended there is no key.
+func (l *Lock) unproven(ctx context.Context, id string, err error) error {
+	if kind := store.FaultOf(err); kind == store.FaultConflict || kind == store.FaultDefinite {
+		_, failed := l.Release(ctx, id)
+		if failed == nil {
+			return err
+		}
+		err = failed
+	}
 	if store.FaultOf(err) != store.FaultTransient || errors.Is(err, errOver) {
 		return err
 	}
@@ -302,12 +313,6 @@ func (l *Lock) answer(
 	case found.isFirst():
 		s.hub.arrived(l.name)
 		base, err := s.based(ctx, found.base)
-		if kind := store.FaultOf(err); kind == store.FaultConflict || kind == store.FaultDefinite {
-			// It is no hold, and must not stand in the way of others.
-			if _, failed := l.Release(ctx, ask.ID); failed != nil {
-				return reply, failed
-			}
-		}
 		if err != nil {
 			return reply, err
 		}

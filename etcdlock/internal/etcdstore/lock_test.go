@@ -120,6 +120,7 @@ func TestAKeyWhoseHoldIsRefused(t *testing.T) {
 	}{
 		"keep-alive, by a server without a leader": {false, rpctypes.ErrGRPCNoLeader, store.FaultAmbiguous},
 		"keep-alive, by a server that is busy":     {false, rpctypes.ErrGRPCRequestTooManyRequests, store.FaultAmbiguous},
+		"keep-alive, for good":                     {false, rpctypes.ErrGRPCTooManyOps, store.FaultDefinite},
 		"base, by a server without a leader":       {true, rpctypes.ErrGRPCNoLeader, store.FaultAmbiguous},
 		"base, as there is no space":               {true, rpctypes.ErrGRPCNoSpace, store.FaultDefinite},
 	} {
