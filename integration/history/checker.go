@@ -186,7 +186,8 @@ type Call struct {
 	Client           string
 	Op               string
 	Called, Returned time.Duration
-	Outcome          string // "ok", or the error
+	Outcome          string // "ok", or the error in a word
+	Why              string // the error; "" if there was none
 }
 
 // LongestWait returns how long calls that returned after a moment went on after it, at most.
@@ -203,8 +204,8 @@ func LongestWait(calls []Call, after time.Duration) (longest time.Duration, of C
 func Failures(calls []Call, after time.Duration) (found []string) {
 	for _, c := range calls {
 		if c.Called >= after && c.Outcome != outcomeOK {
-			found = append(found, fmt.Sprintf("%s of %s: %s after %v",
-				c.Op, c.Client, c.Outcome, c.Returned-c.Called))
+			found = append(found, fmt.Sprintf("%s of %s, %v into the phase: %s after %v: %s",
+				c.Op, c.Client, c.Called-after, c.Outcome, c.Returned-c.Called, c.Why))
 		}
 	}
 	return found

@@ -162,6 +162,16 @@ func TestFailures(t *testing.T) {
 	require.Empty(t, Failures(calls, 21))
 }
 
+// A failed call says when it was made, and why it failed.
+func TestAFailureSaysWhy(t *testing.T) {
+	t.Parallel()
+	r := newRecord()
+	r.take(&process{name: "p"}, callLine(Call{
+		Client: "a", Op: "live", Outcome: outcomeUnavailable, Called: 5, Returned: 9, Why: "no\n answer",
+	}))
+	require.Equal(t, []string{"live of p/a, 4ns into the phase: unavailable after 4ns: no answer"}, Failures(r.calls, 1))
+}
+
 func TestLeftovers(t *testing.T) {
 	t.Parallel()
 	keys := []string{names[0], "redisson_lock_token:{" + names[0] + "}", "redisson_lock_token:{other}"}

@@ -75,7 +75,7 @@ func (r *record) take(p *process, line string) {
 	case lineCall:
 		r.calls = append(r.calls, Call{
 			Client: p.name + "/" + f.word(), Op: f.word(), Outcome: f.word(),
-			Called: f.stamp(), Returned: f.stamp(),
+			Called: f.stamp(), Returned: f.stamp(), Why: f.rest(),
 		})
 	case lineUnlock:
 		r.unlocks[f.word()]++

@@ -167,12 +167,16 @@ func (r *run) liveness() error {
 	if err := r.sayAll(fmt.Sprintf("%s %d", sayLive, liveEach)); err != nil {
 		return err
 	}
-	if err := r.paused(2 * r.cfg.bound()); err != nil {
+	asked := r.askMeanwhile()
+	err := r.paused(2 * r.cfg.bound())
+	r.report.Answered = asked()
+	if err != nil {
 		return err
 	}
 	calls := r.record.returned()
 	if failed := Failures(calls, from); len(failed) > 0 {
-		return fmt.Errorf("%d calls: %s", len(failed), strings.Join(failed[:min(len(failed), 10)], "\n"))
+		return fmt.Errorf("%d calls, while the store's longest answer to the run itself took %v: %s",
+			len(failed), r.report.Answered, strings.Join(failed[:min(len(failed), 10)], "\n"))
 	}
 	calls = slices.DeleteFunc(calls, func(c Call) bool { return c.Called < from })
 	if want := liveEach * workers * len(r.seats); len(calls) != want {
@@ -189,6 +193,29 @@ func (r *run) liveness() error {
 		return fmt.Errorf("of %d unlocks %d told a loss, and %d failed", len(calls), lost, unavailable)
 	}
 	return r.emptied()
+}
+
+// askMeanwhile asks the store now and then, straight and not through a client's path, until the returned function is
+// called, which tells how long it took to answer at most. So a failed call says whether the store did not serve it, or
+// the client.
+func (r *run) askMeanwhile() (longest func() time.Duration) {
+	const pause = 50 * time.Millisecond
+	stop, took := make(chan struct{}), make(chan time.Duration, 1)
+	go func() {
+		var most time.Duration
+		defer func() { took <- most }()
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(pause):
+			}
+			start := time.Now()
+			_, _ = r.ground.held() // the audit tells an error
+			most = max(most, time.Since(start))
+		}
+	}()
+	return func() time.Duration { close(stop); return <-took }
 }
 
 func (r *run) sayAll(order string) error {

@@ -15,7 +15,7 @@ const (
 	lineEnd    = "end"    // client name id token end stalled: it is about to unlock, or has lost the hold
 	lineExport = "export" // name id token: for another process to import
 	lineBreak  = "break"  // name outcome called returned
-	lineCall   = "call"   // client op outcome called returned
+	lineCall   = "call"   // client op outcome called returned, and the error
 	lineUnlock = "unlock" // outcome
 	lineBad    = "bad"    // what must never happen, in words
 	linePaused = "paused" // heap, in bytes: none of its goroutines is in a call
@@ -47,7 +47,10 @@ func breakLine(name string, c Call) string {
 }
 
 func callLine(c Call) string {
-	return fmt.Sprintln(lineCall, c.Client, c.Op, c.Outcome, int64(c.Called), int64(c.Returned))
+	const enough = 1000
+	why := strings.Join(strings.Fields(c.Why), " ")
+	return fmt.Sprintln(lineCall, c.Client, c.Op, c.Outcome, int64(c.Called), int64(c.Returned),
+		why[:min(len(why), enough)])
 }
 
 // fields splits a line. The first invalid number is remembered.
@@ -64,6 +67,13 @@ func (f *fields) word() string {
 	w := f.words[0]
 	f.words = f.words[1:]
 	return w
+}
+
+// rest is what the line has left, as one text.
+func (f *fields) rest() string {
+	words := f.words
+	f.words = nil
+	return strings.Join(words, " ")
 }
 
 func (f *fields) number() int64 {

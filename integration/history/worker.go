@@ -83,6 +83,9 @@ func (w *worker) enter(ctx context.Context, op string, l handle, take lockFunc, 
 func (w *worker) arrive(c Call, l handle, held context.Context, err error) *stay {
 	c.Returned = stamp.Now()
 	c.Outcome = w.outcome(c.Op, err)
+	if err != nil {
+		c.Why = err.Error()
+	}
 	w.client.tell(callLine(c))
 	if err != nil {
 		return nil

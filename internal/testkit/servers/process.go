@@ -1,10 +1,13 @@
 package servers
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 )
@@ -201,7 +204,16 @@ func (p *Process) Output() string {
 	return tail(text)
 }
 
+// tail is the last lines of a log, and of each its beginning, which says when and what: a server that writes a whole
+// request into one line would hide all others.
 func tail(text []byte) string {
-	const enough = 2000
-	return string(text[max(0, len(text)-enough):])
+	const enough, each = 60, 240
+	lines := slices.Collect(bytes.Lines(text))
+	var said strings.Builder
+	for _, line := range lines[max(0, len(lines)-enough):] {
+		line = bytes.TrimSuffix(line, []byte("\n"))
+		said.Write(line[:min(len(line), each)])
+		said.WriteByte('\n')
+	}
+	return said.String()
 }
