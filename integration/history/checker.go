@@ -187,7 +187,7 @@ type Call struct {
 	Op               string
 	Called, Returned time.Duration
 	Outcome          string // "ok", or the error in a word
-	Why              string // the error; "" if there was none
+	Why              string // the error, where the word leaves open what it was; or ""
 }
 
 // LongestWait returns how long calls that returned after a moment went on after it, at most.

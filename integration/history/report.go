@@ -31,7 +31,6 @@ type Report struct {
 	LongestWait  time.Duration // of a call that went on after the faults had ended
 	Waiter       Call          // its call
 	LongestLive  time.Duration // of a call in the liveness phase
-	Answered     time.Duration // within how long the store answered the run itself in that phase, at most
 	Held         int           // what is left of holds
 	Goroutines   int           // left in the clients
 	Heap         int64         // of a client whose calls have all returned, in bytes, at most
@@ -104,7 +103,6 @@ func (r *Report) Print(to io.Writer) error {
 	}
 	row("longest wait after heal", r.LongestWait.Round(time.Millisecond))
 	row("longest wait in liveness", r.LongestLive.Round(time.Millisecond))
-	row("longest answer to the run meanwhile", r.Answered.Round(time.Millisecond))
 	row("holds left", r.Held)
 	row("goroutines left", r.Goroutines)
 	row("heap of a client, at most", fmt.Sprintf("%d kB", r.Heap/1000))

@@ -167,16 +167,14 @@ func (r *run) liveness() error {
 	if err := r.sayAll(fmt.Sprintf("%s %d", sayLive, liveEach)); err != nil {
 		return err
 	}
-	asked := r.askMeanwhile()
-	err := r.paused(2 * r.cfg.bound())
-	r.report.Answered = asked()
+	silent, err := r.pausedAsking(2 * r.cfg.bound())
 	if err != nil {
-		return err
+		return fmt.Errorf("%w; the store was silent to the run itself for %v at most", err, silent)
 	}
 	calls := r.record.returned()
 	if failed := Failures(calls, from); len(failed) > 0 {
-		return fmt.Errorf("%d calls, while the store's longest answer to the run itself took %v: %s",
-			len(failed), r.report.Answered, strings.Join(failed[:min(len(failed), 10)], "\n"))
+		return fmt.Errorf("%d calls, while the store was silent to the run itself for %v at most: %s",
+			len(failed), silent, strings.Join(failed[:min(len(failed), 10)], "\n"))
 	}
 	calls = slices.DeleteFunc(calls, func(c Call) bool { return c.Called < from })
 	if want := liveEach * workers * len(r.seats); len(calls) != want {
@@ -195,27 +193,24 @@ func (r *run) liveness() error {
 	return r.emptied()
 }
 
-// askMeanwhile asks the store now and then, straight and not through a client's path, until the returned function is
-// called, which tells how long it took to answer at most. So a failed call says whether the store did not serve it, or
-// the client.
-func (r *run) askMeanwhile() (longest func() time.Duration) {
+// pausedAsking waits as paused does, and asks the store itself meanwhile, straight and not through a client's path. It
+// returns for how long the store did not answer, at most: that is what tells a call that failed because of the store
+// from a call that failed because of its client.
+func (r *run) pausedAsking(limit time.Duration) (silent time.Duration, err error) {
 	const pause = 50 * time.Millisecond
-	stop, took := make(chan struct{}), make(chan time.Duration, 1)
-	go func() {
-		var most time.Duration
-		defer func() { took <- most }()
-		for {
-			select {
-			case <-stop:
-				return
-			case <-time.After(pause):
-			}
-			start := time.Now()
-			_, _ = r.ground.held() // the audit tells an error
-			most = max(most, time.Since(start))
+	done, answered := make(chan error, 1), time.Now()
+	go func() { done <- r.paused(limit) }()
+	for {
+		select {
+		case err = <-done:
+			return max(silent, time.Since(answered)).Round(time.Millisecond), err
+		case <-time.After(pause):
 		}
-	}()
-	return func() time.Duration { close(stop); return <-took }
+		if _, failed := r.ground.held(); failed == nil { // an error serves nobody
+			now := time.Now()
+			silent, answered = max(silent, now.Sub(answered)), now
+		}
+	}
 }
 
 func (r *run) sayAll(order string) error {

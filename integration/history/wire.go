@@ -15,7 +15,7 @@ const (
 	lineEnd    = "end"    // client name id token end stalled: it is about to unlock, or has lost the hold
 	lineExport = "export" // name id token: for another process to import
 	lineBreak  = "break"  // name outcome called returned
-	lineCall   = "call"   // client op outcome called returned, and the error
+	lineCall   = "call"   // client op outcome called returned why
 	lineUnlock = "unlock" // outcome
 	lineBad    = "bad"    // what must never happen, in words
 	linePaused = "paused" // heap, in bytes: none of its goroutines is in a call

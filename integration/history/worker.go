@@ -83,7 +83,7 @@ func (w *worker) enter(ctx context.Context, op string, l handle, take lockFunc, 
 func (w *worker) arrive(c Call, l handle, held context.Context, err error) *stay {
 	c.Returned = stamp.Now()
 	c.Outcome = w.outcome(c.Op, err)
-	if err != nil {
+	if c.Outcome == outcomeUnavailable { // the other words say all, and a long history has very many of them
 		c.Why = err.Error()
 	}
 	w.client.tell(callLine(c))
