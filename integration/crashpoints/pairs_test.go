@@ -79,7 +79,7 @@ type scenario string
 
 const (
 	plain     scenario = "plain"     // lock, unlock
-	second    scenario = "second"    // the same after a try, so that the server's clock is known
+	second    scenario = "second"    // the same after a contact, so that the server's clock is known
 	counted   scenario = "counted"   // lock, re-enter until the store was told, leave, unlock
 	waiting   scenario = "waiting"   // lock while the rival holds
 	line      scenario = "line"      // two wait behind a holder of the same client
@@ -89,7 +89,8 @@ const (
 	closing   scenario = "closing"   // Close, with a hold and a waiter
 )
 
-// course is the way to a point: the scenario, and at which passing of the point the strike happens.
+// course is the way to a point: the scenario, and at which passing of the point the strike happens. What a client needs
+// for its first contact does not count.
 type course struct {
 	scenario scenario
 	passing  int
@@ -98,7 +99,7 @@ type course struct {
 func courseTo(p crash.Point) course {
 	switch p {
 	case crash.Acquire.Send, crash.Acquire.Reply:
-		return course{second, 2}
+		return course{second, 1}
 	case crash.Release.Send, crash.Release.Reply, crash.Unlock:
 		return course{plain, 1}
 	case crash.Count.Send, crash.Count.Reply:

@@ -22,8 +22,11 @@ func (s *subject) strike(p crash.Point) error {
 		}
 	}
 	s.mu.Lock()
-	s.counts[p]++
-	mine := p == s.Point && s.counts[p] == s.Passing
+	mine := false
+	if !s.exempt {
+		s.counts[p]++
+		mine = p == s.Point && s.counts[p] == s.Passing
+	}
 	s.mu.Unlock()
 	if !mine {
 		return nil

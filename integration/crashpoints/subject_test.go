@@ -44,6 +44,7 @@ type subject struct {
 	out    sync.Mutex // guards standard output
 	mu     sync.Mutex // guards all below
 	counts map[crash.Point]int
+	exempt bool // points that are passed now do not count
 	stays  map[*staying]bool
 	ids    int
 	stall  time.Duration
