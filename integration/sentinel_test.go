@@ -59,7 +59,7 @@ func TestRenewalsFollowAFailoverAlthoughTheOldPrimaryAnswers(t *testing.T) {
 	require.Empty(t, events.losses())
 	select {
 	case o := <-waiter:
-		require.Fail(t, "two holders", "%v", o.err)
+		require.Fail(t, "the waiter returned while the lock was held", "%v", o.err)
 	default:
 	}
 	require.NoError(t, unlock())

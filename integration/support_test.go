@@ -170,13 +170,14 @@ type outcome struct {
 	err    error
 }
 
-// waiting starts a Lock and returns once it is known to wait.
+// waiting starts a Lock and returns once it is known to wait. It may wait for as long as the test goes on: what it waits
+// behind may be a failover, and a Sentinel that found itself late by two seconds does nothing for 30 s (TILT).
 func waiting(t testing.TB, e *events, lock *rlock.Lock) <-chan outcome {
 	t.Helper()
 	before := e.waits()
 	c := make(chan outcome, 1)
 	go func() {
-		ctx, unlock, err := locked(context.Background(), lock)
+		ctx, unlock, err := lock.Lock(t.Context())
 		c <- outcome{ctx, unlock, err}
 	}()
 	redistest.Eventually(t, limit, func() bool { return e.waits() > before },
