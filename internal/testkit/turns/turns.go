@@ -132,7 +132,7 @@ const steps = 3
 
 // Equal fails the test if a client had more than ratio times the turns of another one, or waited for more turns than
 // rounds of all others. Where the machine wakes a client late, others do not wait for it, and have the turns that fit
-// into that time.
+// into that time. That may happen in each of the rounds.
 func (s Shares) Equal(t testing.TB, ratio, rounds int) {
 	t.Helper()
 	least := slices.MinFunc(s.Clients, func(a, b Share) int { return a.Turns - b.Turns }).Turns
@@ -142,7 +142,7 @@ func (s Shares) Equal(t testing.TB, ratio, rounds int) {
 			most, least, ratio, s)
 	}
 	others := len(s.Clients) - 1
-	allowed := rounds*others + int(steps*s.Late/s.Turn)
+	allowed := rounds * (others + int(steps*s.Late/s.Turn))
 	for i, share := range s.Clients {
 		if share.Outsped > allowed {
 			t.Errorf("client %d waited while the %d others had %d turns, more than %d: %v",
