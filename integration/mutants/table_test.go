@@ -336,6 +336,12 @@ var table = append(histories, []mutant{
 		new:  `return nil, false`,
 		in:   "rlock", by: "^TestClientsOfOneGoroutineShare$",
 	}, {
+		name: "a hold counts from the last refusal, whatever rest of its lease the store tells",
+		file: "internal/engine/attempt.go",
+		old:  `rest > 0 {`,
+		new:  `rest < 0 {`,
+		in:   "internal/engine", by: "^TestAHoldIsValidForNoLongerThanTheRestOfItsLease$",
+	}, {
 		name: "what is owed is forgotten with the key",
 		file: "internal/engine/key.go",
 		old:  `k.queue.Remembers(k.table.engine.clock.Now()):`,

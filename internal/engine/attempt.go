@@ -113,8 +113,10 @@ func (w *waiter) noteLapse(reply store.AcquireReply) {
 //
 // Start is when the lease may have begun at the earliest. For example, with a lease of 3 s: a first request was sent at
 // 10.0 s and its answer was lost; the second, sent at 10.9 s, is answered "already". The store may have carried out the
-// first at 10.0 s, so the hold is valid until 12.958 s and not 13.858 s. If the process stood still in between so that
-// this instant has passed, the hold is of no use: it is given up, and the waiter asks under a new id. It comes in again
+// first at 10.0 s, so the hold is valid until 12.958 s and not 13.858 s. Nor does it count for longer than the rest of
+// the lease that the answer tells: a commit may wait for longer than a lease, which does not run out meanwhile if the
+// server's clock is set back. If the process stood still in between so that this instant has passed, the hold is of no
+// use: it is given up, and the waiter asks under a new id. It comes in again
 // like one whose hold was over before it was attached, with no ticket: the grant took its place out of the store's
 // queue. A waiter that names a ticket and finds that queue empty says that the store has lost it, and so has to wait
 // for others to come back.
@@ -129,6 +131,9 @@ func (w *waiter) granted(sent *asked) (*hold.Hold, error) {
 	start := sent.Since
 	if sent.reply.Status == store.Already {
 		start = w.attempts.SinceAny(start)
+		if rest := sent.reply.PTTL; rest > 0 {
+			start = min(start, sent.Since+rest-w.req.Lease)
+		}
 	}
 	if e.clock.Now() >= hold.ValidUntil(start, w.req.Lease) {
 		w.attempts.Lost(store.Receipt{Since: start, Late: sent.Late})

@@ -69,3 +69,37 @@ func TestACopyThatComesBeforeTheAnswerToTheRelease(t *testing.T) {
 		require.Zero(t, held, "nobody has it")
 	})
 }
+
+// On PostgreSQL a first request takes the lock, and its commit waits for longer than the lease, which does not run out
+// meanwhile, for the server's clock is set back. The waiter, which is told that the row is locked until it finds that it
+// has the lock, must not rely on it for longer than the server does.
+func TestAHoldIsValidForNoLongerThanTheRestOfItsLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const lease = 3 * time.Second
+		net := new(copies)
+		server := memstore.NewServer(net)
+		defer server.Close()
+		options, err := redisclient.Options{Lease: lease, Logger: slog.New(slog.DiscardHandler)}.Checked()
+		require.NoError(t, err)
+		client, err := redisclient.On(options, redisclient.ByRules(server.Store(0, true)), false)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, client.Close()) }()
+		lock := rlock.New((*rlock.Client)(client), "a", rlock.FixedLease(lease))
+
+		_, unlock, err := lock.Lock(t.Context()) // from now on the server's clock is known
+		require.NoError(t, err)
+		require.NoError(t, unlock())
+
+		net.say(map[memstore.Kind]memstore.Fate{memstore.Acquire: {Commit: lease * 5 / 3}})
+		time.AfterFunc(lease/30, func() { server.SetBack(lease * 4 / 3) })
+		began := time.Now()
+		ctx, unlock, err := lock.Lock(t.Context())
+		require.NoError(t, err)
+		require.Greater(t, time.Since(began), lease*5/3, "the commit was not waited for")
+		hold, err := lock.Held(ctx)
+		require.NoError(t, err)
+		require.False(t, hold.ValidUntil.After(began.Add(lease*7/3)), "the server's lease ends sooner")
+		require.True(t, hold.ValidUntil.After(began.Add(lease*2)), "it lasts that long")
+		require.NoError(t, unlock())
+	})
+}

@@ -39,7 +39,8 @@ func (a *Attempts) Lost(sent store.Receipt) {
 // the lock, by a lease that began at 5 s.
 //
 // What a request took is over when so much time has passed since its sending as span says. So a waiter that lost an
-// answer long ago does not have its hold count from then.
+// answer long ago does not have its hold count from then. A server's clock that is set back makes it last longer; then
+// the rest of the lease that the answer tells bounds the hold.
 func (a *Attempts) Refused(sent store.Receipt, span time.Duration) {
 	a.refused = sent
 	if a.lost && sent.Since > a.last+span {
