@@ -130,7 +130,12 @@ func (s *subject) second() {
 func (s *subject) contact(of client) {
 	s.setExempt(true)
 	defer s.setExempt(false)
-	for end := stamp.Now() + patience/4; s.try(of) != nil && stamp.Now() < end; {
+	err := s.try(of)
+	for end := stamp.Now() + patience/4; err != nil && stamp.Now() < end; {
+		err = s.try(of)
+	}
+	if err != nil {
+		s.tell(report{Kind: "nonsense", Text: "no contact: " + err.Error()})
 	}
 }
 
