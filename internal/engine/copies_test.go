@@ -37,6 +37,22 @@ func (c *copies) say(fates map[memstore.Kind]memstore.Fate) {
 	c.fates = fates
 }
 
+// known is a lock of a client that knows the server's clock, from an acquisition before.
+func known(t *testing.T, server *memstore.Server, lease time.Duration, opts ...rlock.Option) (
+	lock *rlock.Lock, hangUp func(),
+) {
+	t.Helper()
+	options, err := redisclient.Options{Lease: lease, Logger: slog.New(slog.DiscardHandler)}.Checked()
+	require.NoError(t, err)
+	client, err := redisclient.On(options, redisclient.ByRules(server.Store(0, true)), false)
+	require.NoError(t, err)
+	lock = rlock.New((*rlock.Client)(client), "a", opts...)
+	_, unlock, err := lock.Lock(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, unlock())
+	return lock, func() { require.NoError(t, client.Close()) }
+}
+
 // A copy of an acquisition is carried out between its hold's release and the answer to that, which comes when no copy
 // can come any more. What it took is released all the same: it came in time, and nobody has it.
 func TestACopyThatComesBeforeTheAnswerToTheRelease(t *testing.T) {
@@ -44,22 +60,15 @@ func TestACopyThatComesBeforeTheAnswerToTheRelease(t *testing.T) {
 		net := new(copies)
 		server := memstore.NewServer(net)
 		defer server.Close()
-		options, err := redisclient.Options{Lease: 3 * time.Second, Logger: slog.New(slog.DiscardHandler)}.Checked()
-		require.NoError(t, err)
-		client, err := redisclient.On(options, redisclient.ByRules(server.Store(0, true)), false)
-		require.NoError(t, err)
-		defer func() { require.NoError(t, client.Close()) }()
-		lock := rlock.New((*rlock.Client)(client), "a")
-		_, unlock, err := lock.Lock(t.Context()) // from now on the server's clock is known
-		require.NoError(t, err)
-		require.NoError(t, unlock())
+		lock, hangUp := known(t, server, 3*time.Second)
+		defer hangUp()
 
 		const limit = 500 * time.Millisecond // of a request
 		net.say(map[memstore.Kind]memstore.Fate{
 			memstore.Acquire: {Mute: true, Again: limit / 2}, memstore.Release: {After: limit - time.Millisecond},
 		})
 		began := time.Now()
-		_, unlock, err = lock.Lock(t.Context()) // it asks again
+		_, unlock, err := lock.Lock(t.Context()) // it asks again
 		require.NoError(t, err)
 		require.NoError(t, unlock())
 		require.Greater(t, time.Since(began), limit)
@@ -79,16 +88,8 @@ func TestAHoldIsValidForNoLongerThanTheRestOfItsLease(t *testing.T) {
 		net := new(copies)
 		server := memstore.NewServer(net)
 		defer server.Close()
-		options, err := redisclient.Options{Lease: lease, Logger: slog.New(slog.DiscardHandler)}.Checked()
-		require.NoError(t, err)
-		client, err := redisclient.On(options, redisclient.ByRules(server.Store(0, true)), false)
-		require.NoError(t, err)
-		defer func() { require.NoError(t, client.Close()) }()
-		lock := rlock.New((*rlock.Client)(client), "a", rlock.FixedLease(lease))
-
-		_, unlock, err := lock.Lock(t.Context()) // from now on the server's clock is known
-		require.NoError(t, err)
-		require.NoError(t, unlock())
+		lock, hangUp := known(t, server, lease, rlock.FixedLease(lease))
+		defer hangUp()
 
 		net.say(map[memstore.Kind]memstore.Fate{memstore.Acquire: {Commit: lease * 5 / 3}})
 		time.AfterFunc(lease/30, func() { server.SetBack(lease * 4 / 3) })
