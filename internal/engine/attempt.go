@@ -115,11 +115,12 @@ func (w *waiter) noteLapse(reply store.AcquireReply) {
 // 10.0 s and its answer was lost; the second, sent at 10.9 s, is answered "already". The store may have carried out the
 // first at 10.0 s, so the hold is valid until 12.958 s and not 13.858 s. Nor does it count for longer than the rest of
 // the lease that the answer tells: a commit may wait for longer than a lease, which does not run out meanwhile if the
-// server's clock is set back. If the process stood still in between so that this instant has passed, the hold is of no
-// use: it is given up, and the waiter asks under a new id. It comes in again
-// like one whose hold was over before it was attached, with no ticket: the grant took its place out of the store's
-// queue. A waiter that names a ticket and finds that queue empty says that the store has lost it, and so has to wait
-// for others to come back.
+// server's clock is set back.
+//
+// If the process stood still in between so that this instant has passed, the hold is of no use: it is given up, and the
+// waiter asks under a new id. It comes in again like one whose hold was over before it was attached, with no ticket:
+// the grant took its place out of the store's queue. A waiter that names a ticket and finds that queue empty says that
+// the store has lost it, and so has to wait for others to come back.
 //
 // A grant is listed before anybody is told of it. Close looks for grants after it has closed the sender; so either
 // Close finds this one, or the sender is found closed here and the grant is given to the ledger.
