@@ -30,7 +30,7 @@
 //	warm-up   without faults; a run that does not get going proves nothing
 //	faults    errors are allowed, overlaps are not; every kind of fault must happen
 //	heal      every call under way returns within a bound; nobody has a lock after the leases
-//	liveness  every operation succeeds within a bound
+//	liveness  every operation succeeds within a bound, once the store answers the run itself
 //	audit     no overlap, tokens in order; no hold, subscription, connection or goroutine left
 //
 // Two checkers judge the record: our own, which knows what may follow from a loss, and Porcupine, which is

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -159,58 +158,6 @@ func (r *run) heal() error {
 		return fmt.Errorf("never happened: %s", strings.Join(missing, ", "))
 	}
 	return r.emptied()
-}
-
-// liveness makes every worker do operations that must all succeed, because no fault is left.
-func (r *run) liveness() error {
-	from := stamp.Now()
-	if err := r.sayAll(fmt.Sprintf("%s %d", sayLive, liveEach)); err != nil {
-		return err
-	}
-	silent, err := r.pausedAsking(2 * r.cfg.bound())
-	if err != nil {
-		return fmt.Errorf("%w; the store was silent to the run itself for %v at most", err, silent)
-	}
-	calls := r.record.returned()
-	if failed := Failures(calls, from); len(failed) > 0 {
-		return fmt.Errorf("%d calls, while the store was silent to the run itself for %v at most: %s",
-			len(failed), silent, strings.Join(failed[:min(len(failed), 10)], "\n"))
-	}
-	calls = slices.DeleteFunc(calls, func(c Call) bool { return c.Called < from })
-	if want := liveEach * workers * len(r.seats); len(calls) != want {
-		return fmt.Errorf("%d calls instead of %d", len(calls), want)
-	}
-	var slowest Call
-	r.report.LongestLive, slowest = LongestWait(calls, from)
-	if r.report.LongestLive > r.cfg.bound() {
-		return fmt.Errorf("%+v took %v", slowest, r.report.LongestLive)
-	}
-	// A machine that stops a process for most of a lease takes its hold, without a fault of ours or the store's.
-	lost, unavailable := r.record.count("live:"+outcomeLost), r.record.count("live:"+outcomeUnavailable)
-	if unavailable > 0 || lost > len(calls)/100 {
-		return fmt.Errorf("of %d unlocks %d told a loss, and %d failed", len(calls), lost, unavailable)
-	}
-	return r.emptied()
-}
-
-// pausedAsking waits as paused does, and asks the store itself meanwhile, straight and not through a client's path. It
-// returns for how long the store did not answer, at most: that is what tells a call that failed because of the store
-// from a call that failed because of its client.
-func (r *run) pausedAsking(limit time.Duration) (silent time.Duration, err error) {
-	const pause = 50 * time.Millisecond
-	done, answered := make(chan error, 1), time.Now()
-	go func() { done <- r.paused(limit) }()
-	for {
-		select {
-		case err = <-done:
-			return max(silent, time.Since(answered)).Round(time.Millisecond), err
-		case <-time.After(pause):
-		}
-		if _, failed := r.ground.held(); failed == nil { // an error serves nobody
-			now := time.Now()
-			silent, answered = max(silent, now.Sub(answered)), now
-		}
-	}
 }
 
 func (r *run) sayAll(order string) error {

@@ -207,7 +207,7 @@ func (p *Process) Output() string {
 // tail is the last lines of a log, and of each its beginning, which says when and what: a server that writes a whole
 // request into one line would hide all others.
 func tail(text []byte) string {
-	const enough, each = 60, 240
+	const enough, each = 200, 240
 	lines := slices.Collect(bytes.Lines(text))
 	var said strings.Builder
 	for _, line := range lines[max(0, len(lines)-enough):] {
