@@ -12,15 +12,15 @@ import (
 func TestTail(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
-	for i := range 100 {
+	for i := range 300 {
 		fmt.Fprintln(&log, "line", i)
 	}
 	log.WriteString("a request: " + strings.Repeat("x", 100_000))
 	said := strings.Split(tail([]byte(log.String())), "\n")
-	require.Equal(t, "line 41", said[0])
-	require.Equal(t, "line 99", said[58])
-	require.True(t, strings.HasPrefix(said[59], "a request: x"))
-	require.Less(t, len(said[59]), 1000)
-	require.Equal(t, []string{""}, said[60:])
+	require.Equal(t, "line 101", said[0])
+	require.Equal(t, "line 299", said[198])
+	require.True(t, strings.HasPrefix(said[199], "a request: x"))
+	require.Less(t, len(said[199]), 1000)
+	require.Equal(t, []string{""}, said[200:])
 	require.Empty(t, tail(nil))
 }
