@@ -200,7 +200,7 @@ func definesOf(bounds string) []string {
 func call(t *testing.T, folder, name string, args ...string) string {
 	t.Helper()
 	// Other tests run meanwhile that have leases.
-	cmd := exec.CommandContext(t.Context(), "nice", append([]string{"-n", "10", name}, args...)...)
+	cmd := exec.CommandContext(t.Context(), "nice", append([]string{"-n", "5", name}, args...)...)
 	cmd.Dir = folder
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
