@@ -199,7 +199,7 @@ func definesOf(bounds string) []string {
 // when it has shown a run with one.
 func call(t *testing.T, folder, name string, args ...string) string {
 	t.Helper()
-	// Other tests run meanwhile that have leases.
+	// The checkers only compute, so they yield to the tests beside them, which have leases.
 	cmd := exec.CommandContext(t.Context(), "nice", append([]string{"-n", "5", name}, args...)...)
 	cmd.Dir = folder
 	var out bytes.Buffer

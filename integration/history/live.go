@@ -18,10 +18,12 @@ func (r *run) liveness() error {
 }
 
 // untilAnswered does the operations, and does them again if some failed while the store was silent to the run itself
-// for longer than a lease: a client may give up then, so nothing is known of the clients. Three etcd servers on a busy
-// machine are silent for as long now and then: a server repeats a read that waits for the others every half second, and
-// holds up all else for a second when the answers to those come together
-// (https://github.com/etcd-io/etcd/issues/6891). A store that is silent every time fails the run.
+// for longer than a lease: a client may give up then, so nothing is known of the clients. A store that is silent every
+// time fails the run.
+//
+// Three etcd servers on a busy machine were seen to be silent for as long. A server repeats a read that waits for the
+// others every half second, and holds up all else for a second when the answers to those come together
+// (https://github.com/etcd-io/etcd/issues/6891).
 func untilAnswered(
 	lease time.Duration, live func() (failed []string, silent time.Duration, err error), log func(string, ...any),
 ) error {
@@ -43,8 +45,8 @@ func untilAnswered(
 	}
 }
 
-// live makes every worker do its operations once. It returns those that the store did not answer, and for how long it
-// did not answer the run itself, at most.
+// live makes every worker do its operations once. It returns those that failed, and for how long the store did not
+// answer the run itself, at most.
 func (r *run) live() (failed []string, silent time.Duration, err error) {
 	from := stamp.Now()
 	lost, unavailable := r.record.count("live:"+outcomeLost), r.record.count("live:"+outcomeUnavailable)
