@@ -59,10 +59,13 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/holdfast-go/holdfast/etcdlock"
 	"github.com/holdfast-go/holdfast/fence"
 	"github.com/holdfast-go/holdfast/holdfasttest"
 	"github.com/holdfast-go/holdfast/leader"
+	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -74,6 +77,9 @@ var _ *fence.SQL
 var _ *leader.Election
 var _ time.Duration
 var _ redis.UniversalClient
+var _ *clientv3.Client
+var _ *etcdlock.Client
+var _ lock.Provider
 var _ testing.TB
 var _ = holdfasttest.New
 var _ *rlock.Lock
@@ -130,14 +136,14 @@ func consumer(t *testing.T, dir string) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.sum"), []byte(sums), 0o666))
 }
 
-// The statement that makes the table of locks stands on a page for those who copy it: it is the one of pglock.Migration.
+// The statement that makes the table of locks stands on a page for those who copy it: the first of pglock.Migrations.
 func TestThePageHasTheTableOfLocks(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../pglock/internal/pgstore/sql/schema.sql")
+	text, err := os.ReadFile("../pglock/internal/pgstore/sql/migration_1.sql")
 	require.NoError(t, err)
-	_, create, found := strings.Cut(string(text), "CREATE TABLE")
+	_, do, found := strings.Cut(string(text), "\nDO ")
 	require.True(t, found)
-	statement := "CREATE TABLE" + strings.ReplaceAll(create, "{{table}}", "holdfast_lock")
+	statement := "DO " + strings.NewReplacer("{{table}}", "holdfast_lock", "{{lock}}", "7525352680829580148").Replace(do)
 	require.Contains(t, pages(t)["docs/guide.md"], "```sql\n"+strings.TrimSpace(statement)+"\n```")
 }
 

@@ -38,6 +38,9 @@ func Check(ctx context.Context, c *Client) []lock.Finding {
 		all = append(all, c.serverFindings(endpoint, &server, time.Since(began))...)
 	}
 	all = append(all, c.majority(answered))
+	if answered > 0 {
+		all = append(all, c.operations(ctx)...)
+	}
 	for _, f := range all {
 		if f.Level == lock.LevelFailure {
 			return all
@@ -81,6 +84,17 @@ func (c *Client) serverFindings(endpoint string, s *etcdstore.Server, took time.
 	return all
 }
 
+// operations says that requests are smaller than usual, if they have to be.
+func (c *Client) operations(ctx context.Context) []lock.Finding {
+	most, err := c.store.MostOps(c.store.Within(ctx, c.limit()))
+	if err != nil || most >= etcdstore.UsualOps {
+		return nil // an error is that of the trial, too
+	}
+	return []lock.Finding{{Name: "operations", Level: lock.LevelWarning, Text: fmt.Sprintf(
+		"a transaction may have fewer than %d operations (--max-txn-ops), and so renewals and releases of many "+
+			"locks take more requests, of %d: raise it to the default", etcdstore.UsualOps, most)}}
+}
+
 // majority says what the loss of a server costs.
 func (c *Client) majority(answered int) lock.Finding {
 	servers := len(c.etcd.Endpoints())
@@ -98,6 +112,7 @@ func (c *Client) majority(answered int) lock.Finding {
 func (c *Client) trial(ctx context.Context) []lock.Finding {
 	began := time.Now()
 	var fence int64
+	before := c.store.Newest()
 	l := c.Lock(trialName, lock.MaxWait(time.Minute))
 	err := l.Do(ctx, func(ctx context.Context) error {
 		info, err := l.Inspect(ctx)
@@ -116,13 +131,20 @@ func (c *Client) trial(ctx context.Context) []lock.Finding {
 	return []lock.Finding{
 		{Name: "trial", Text: fmt.Sprintf("a trial lock was taken, looked at and released in %v",
 			time.Since(began).Round(time.Millisecond))},
-		tokens(fence, began),
+		tokens(fence, before, began),
 	}
 }
 
-// tokens says how the tokens of this etcd compare with those of other stores, which are microseconds of a clock. It is
-// no failure: they only matter to a program that moves.
-func tokens(fence int64, now time.Time) lock.Finding {
+// tokens says how the tokens of this etcd compare with those of other stores, which are microseconds of a clock. That
+// matters only to a program that moves, so it is no failure. A token that is not above an earlier one of the client's
+// is.
+func tokens(fence, before int64, now time.Time) lock.Finding {
+	if fence <= before {
+		return lock.Finding{Name: "tokens", Level: lock.LevelFailure, Text: fmt.Sprintf(
+			"tokens have fallen, to %d, and this client has had %d: etcd was restored from a snapshot, and storage "+
+				"that checks tokens refuses every holder. Stop the programs, call Rebase, and start them",
+			fence, before)}
+	}
 	behind := time.Duration(now.UnixMicro()-fence) * time.Microsecond
 	switch text := "tokens are %v %s the clock, and so %s those of locks on Redis and PostgreSQL: %s"; {
 	case behind > time.Second:

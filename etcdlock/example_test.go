@@ -54,8 +54,8 @@ func Example() {
 	// <nil>
 }
 
-// After a snapshot was restored without etcdutl's --bump-revision, a program that the operator runs raises the base of
-// tokens, before any other client starts. Then every new token is above those that storage has seen.
+// After a snapshot was restored, a program that the operator runs raises the base of tokens, before any other client
+// starts. Then every new token is above those that storage has seen.
 func ExampleRebase() {
 	ctx := context.Background()
 	etcd, err := clientv3.New(clientv3.Config{Endpoints: strings.Split(os.Getenv("ETCD_ENDPOINTS"), ",")})

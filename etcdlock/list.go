@@ -70,9 +70,15 @@ func unanswered(ctx context.Context, what string, err error) error {
 }
 
 // Rebase raises the base of the fencing tokens above all that were ever issued. Clients read it with each
-// acquisition, so those that are in use have higher tokens from their next one on. Call it once after a snapshot of
-// etcd was restored without etcdutl's --bump-revision, before clients start: revisions, and so tokens, begin again
-// then at what they were when the snapshot was taken, and storage that checks tokens would refuse every new holder.
+// acquisition, so those that are in use have higher tokens from their next one on. Call it each time after a snapshot
+// of etcd was restored, before clients start: revisions and the base, and so tokens, begin again then at what they were
+// when the snapshot was taken, and storage that checks tokens would refuse every new holder. With etcdutl's
+// --bump-revision alone tokens are given out twice when the same snapshot is restored again, and fall when Rebase was
+// called since it was taken.
+//
+// What was issued since the snapshot only the clock knows. So a call goes far above it, and is above the tokens of all
+// earlier calls if the clock has not been set back, and no more than three revisions a millisecond were made since.
+//
 // Call it also before a program moves from another store to an etcd that has had locks for a while: the base is then
 // above what the other store's clock has shown.
 func Rebase(ctx context.Context, c *Client) error {

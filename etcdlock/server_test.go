@@ -153,7 +153,9 @@ func TestAuthentication(t *testing.T) {
 	require.Contains(t, err.Error(), "etcd denies access")
 	require.Contains(t, err.Error(), "permission denied")
 	taken(t, a.Lock("app/a"))
-	require.NoError(t, a.Close())
+	for _, c := range []*etcdlock.Client{a, b, idle} { // each of which may have a seal
+		require.NoError(t, c.Close())
+	}
 	require.Equal(t, []string{"holdfast/base"}, keysOf(t, root, "holdfast/"))
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/etcdlock"
 	"github.com/holdfast-go/holdfast/internal/testkit/etcdtest"
+	"github.com/holdfast-go/holdfast/lock"
 )
 
 // Tokens grow from hold to hold, of one client or several, whether a hold comes from the store or was passed on.
@@ -112,6 +113,48 @@ func TestTokensAfterASnapshotWasRestored(t *testing.T) {
 	require.Greater(t, tokenOf(t, restored), last)
 }
 
+// Check tells that tokens have fallen, by a client that has had higher ones. (defect G26)
+func TestTokensThatFellAreTold(t *testing.T) {
+	t.Parallel()
+	server := etcdtest.Start(t)
+	c := client(t, connect(t, server.Endpoint()), etcdlock.Options{})
+	taken(t, c.Lock("a"))
+	snapshot := server.Snapshot(t)
+	for range 10 {
+		taken(t, c.Lock("a"))
+	}
+	require.Equal(t, lock.LevelOK, levels(etcdlock.Check(within(t), c))["tokens"])
+	server.Rewind(t, snapshot)
+	eventually(t, func() bool {
+		level, tried := levels(etcdlock.Check(within(t), c))["trial"]
+		return tried && level == lock.LevelOK
+	}, "it is back")
+	require.Equal(t, lock.LevelFailure, levels(etcdlock.Check(within(t), c))["tokens"])
+	require.NoError(t, etcdlock.Rebase(within(t), c))
+	require.Equal(t, lock.LevelOK, levels(etcdlock.Check(within(t), c))["tokens"])
+}
+
+// After Rebase tokens are above all that were issued before, however often a snapshot is restored, and how old it is.
+// (defect G26)
+func TestTokensAfterEachRestore(t *testing.T) {
+	t.Parallel()
+	server := etcdtest.Start(t)
+	rebase := func() {
+		require.NoError(t, etcdlock.Rebase(within(t), client(t, connect(t, server.Endpoint()), etcdlock.Options{})))
+	}
+	tokens := []int64{tokenOf(t, server)}
+	old := server.Snapshot(t)
+	rebase()
+	tokens = append(tokens, tokenOf(t, server))
+	young := server.Snapshot(t)
+	for _, snapshot := range []string{young, young, old, old} {
+		server.Rewind(t, snapshot, "--bump-revision=1000000", "--mark-compacted")
+		rebase()
+		tokens = append(tokens, tokenOf(t, server), tokenOf(t, server))
+	}
+	require.IsIncreasing(t, tokens)
+}
+
 // Holds that a snapshot had are there when it is restored, until their lease ends, and nobody waits for longer.
 func TestHoldsOfASnapshot(t *testing.T) {
 	t.Parallel()
@@ -120,4 +163,22 @@ func TestHoldsOfASnapshot(t *testing.T) {
 	take(t, c.Lock("a"))
 	restored := etcdtest.Restore(t, server.Snapshot(t), "--bump-revision=1000000", "--mark-compacted")
 	taken(t, client(t, connect(t, restored.Endpoint()), etcdlock.Options{}).Lock("a"))
+}
+
+// A base that somebody wrote into etcd, above which no token can grow, is told in the words of the other stores, and
+// leaves no key. (defect G64)
+func TestATokenThatCannotGrow(t *testing.T) {
+	t.Parallel()
+	server := etcdtest.Start(t)
+	plain := connect(t, server.Endpoint())
+	c := client(t, connect(t, server.Endpoint()), etcdlock.Options{})
+	for _, base := range []string{"9223372036854775807", "9223372036854775000"} {
+		_, err := plain.Put(within(t), "holdfast/base", base)
+		require.NoError(t, err)
+		_, _, err = c.Lock("a").TryLock(within(t))
+		require.ErrorIs(t, err, lock.ErrKeyConflict, base)
+		require.ErrorContains(t, err, "the fencing token cannot grow any more")
+		require.Empty(t, keysOf(t, plain, "a/"))
+		require.ErrorContains(t, etcdlock.Rebase(within(t), c), "the fencing token cannot grow any more")
+	}
 }

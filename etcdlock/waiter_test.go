@@ -2,6 +2,7 @@ package etcdlock_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -83,4 +84,21 @@ func TestAWaiterThatHearsOfItsTurnTooLate(t *testing.T) {
 	require.NoError(t, err)
 	require.Greater(t, after.Fence, before.Fence)
 	require.NoError(t, late.unlock())
+}
+
+// A waiter whose key, and the one before it, are watched asks rarely, for the case that the watch hears of nothing.
+// (defect G29)
+func TestAWaiterAsksRarely(t *testing.T) {
+	t.Parallel()
+	faults := &wire{}
+	all, plain := clients(t, 1, etcdlock.Options{})
+	c := client(t, connect(t, etcdtest.Shared(t).Endpoint(), faults.options()...), etcdlock.Options{MaxPoll: time.Second})
+	name := nameOf(t)
+	_, unlock := take(t, all[0].Lock(name))
+	got := waits(t, plain, c.Lock(name), 2)
+	began := time.Now()
+	eventually(t, func() bool { return time.Since(began) > 5*time.Second }, "time to ask")
+	require.Less(t, faults.count(reading), 12)
+	require.NoError(t, unlock())
+	require.NoError(t, has(t, got).unlock())
 }

@@ -196,13 +196,35 @@ func (r *rule) says() error {
 	return errCut
 }
 
+// stream is a stream that is opened: it is no request, but each renewal that is sent on one is.
 func (w *wire) stream(
 	ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer,
 	opts ...grpc.CallOption,
 ) (grpc.ClientStream, error) {
-	if r := w.note(path.Base(method)); r != nil {
-		r.meets()
-		return nil, r.says()
+	kind := path.Base(method)
+	if kind != renewing {
+		if r := w.note(kind); r != nil {
+			r.meets()
+			return nil, r.says()
+		}
 	}
-	return open(ctx, desc, conn, method, opts...)
+	opened, err := open(ctx, desc, conn, method, opts...)
+	if err != nil || kind != renewing {
+		return opened, err
+	}
+	return &renewals{opened, w}, nil
+}
+
+// renewals is the stream on which a client renews its lease.
+type renewals struct {
+	grpc.ClientStream
+	wire *wire
+}
+
+func (s *renewals) SendMsg(m any) error {
+	if r := s.wire.note(renewing); r != nil {
+		r.meets()
+		return r.says()
+	}
+	return s.ClientStream.SendMsg(m)
 }

@@ -16,19 +16,11 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	conformance.Run(t, func(t testing.TB, lease time.Duration) conformance.Lab {
-		var sent redistest.Meter
-		var clients [2]*rlock.Client
-		for i := range clients {
-			clients[i] = onredis.Client(t, server.Addr(), &sent, rlock.ClientOptions{Lease: lease})
+		lab, clients := onredis.Lab(t, server.Addr(), rlock.ClientOptions{Lease: lease})
+		lab.Lock = func(client int, name string, opts ...rlock.Option) conformance.Lock {
+			return fairlock.New(clients[client], name, opts...)
 		}
-		return conformance.Lab{
-			Lock: func(client int, name string, opts ...rlock.Option) conformance.Lock {
-				return fairlock.New(clients[client], name, opts...)
-			},
-			Close: func(client int) error { return clients[client].Close() },
-			Sent:  sent.Sent,
-			Lease: lease,
-			Lacks: conformance.MinHolds,
-		}
+		lab.Lacks = conformance.MinHolds | conformance.Keeping
+		return lab
 	})
 }

@@ -30,7 +30,7 @@
 // Neighbours in the queue that belong to one process pass the lock on in memory, in their order. A waiter of another
 // process between them has its turn between theirs.
 //
-// The order survives its waiters. A waiter that is killed is skipped, and one that gives up leaves nothing behind;
+// The order survives its waiters. A waiter that is killed is skipped, and the place of one that gives up is taken away;
 // neither changes the order of the others. A waiter that was suspended for so long that its client was taken for dead
 // returns to its old place. So do all waiters after Redis was down, had its clock set, or lost the queue.
 //
@@ -46,9 +46,11 @@
 //     for longer, is skipped until it answers.
 //   - An immediate turn for a waiter that returns to its old place. It may have to wait until a process that is passing
 //     the lock on in memory stops: 50 ms, and the turn that was begun by then.
-//   - That nothing is left of a waiter that gives up while a request or a message that concerns it is under way. If it
-//     gives up before its registration is answered, its place may exist for a moment longer. That place, and the turn
-//     of a waiter that gives up after it was invited and before it asked for the lock, may go to a later waiter of the
+//   - That nothing is left of a waiter in the moment in which its Lock returns. When its context or MaxWait ends, a
+//     Lock has its place taken away and waits for that for 10 ms at most. The place can stand for longer if Redis takes
+//     longer to answer, or if a request of the waiter was under way. Until then it can still be given the turn, and a
+//     TryLock of another process returns ErrBusy, though nobody holds the lock or waits. The place, and the turn of a
+//     waiter that gives up after it was invited and before it asked for the lock, may also go to a later waiter of the
 //     same process, though one of another process came between them.
 //   - Order while a slot of a cluster is being migrated. Mutual exclusion holds then too.
 //

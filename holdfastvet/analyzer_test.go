@@ -121,10 +121,3 @@ func TestTheCommandWorksForGoVet(t *testing.T) {
 	require.False(t, ok)
 	require.Contains(t, out, "is older than the hold")
 }
-
-// Nothing is found in this repository: in its locks, its tests, its examples and its other modules (defect F14).
-func TestNothingIsFoundInCorrectCode(t *testing.T) {
-	tool := build(t)
-	out, ok := command(t, "..", "go", "vet", "-vettool="+tool, "work") // all modules of the workspace
-	require.True(t, ok, out)
-}

@@ -317,15 +317,15 @@ func TestReplicatedHoldsLiveThroughASlotMigration(t *testing.T) {
 }
 
 // clusterReplica gives a node of the cluster a replica.
-func clusterReplica(t testing.TB, lab *redistest.ClusterLab, of int) {
+func clusterReplica(t testing.TB, lab *redistest.ClusterLab, of int, opts ...redistest.Option) {
 	t.Helper()
 	ctx := context.Background()
-	replica := redistest.Start(t, redistest.WithArgs("--cluster-enabled", "yes",
-		"--cluster-node-timeout", "5000"))
+	replica := redistest.Start(t, append(opts, redistest.WithArgs("--cluster-enabled", "yes",
+		"--cluster-node-timeout", "5000"))...)
 	rdb, primary := replica.Client(t), lab.Node(of).Client(t)
 	id, err := primary.Do(ctx, "cluster", "myid").Text()
 	require.NoError(t, err)
-	require.NoError(t, rdb.ClusterMeet(ctx, "127.0.0.1", fmt.Sprint(lab.Node(of).Port())).Err())
+	require.NoError(t, rdb.ClusterMeet(ctx, lab.Node(of).Host(), fmt.Sprint(lab.Node(of).Port())).Err())
 	redistest.Eventually(t, limit, func() bool {
 		return rdb.ClusterReplicate(ctx, id).Err() == nil
 	}, "the node did not become a replica")

@@ -30,13 +30,19 @@ var regressionTables = []struct {
 		"F1", "F2", "F3", "F4", "F5", "F6", "F7", "F8", "F9", "F10", "F11", "F12", "F13", "F14", "F15",
 		"F16", "F17", "F18", "F19", "F20", "F21", "F22", "F23", "F24", "F25", "F26", "F27", "F28", "F29",
 	}},
+	{"## Defects of the third version", "defect", []string{
+		"G1", "G2", "G3", "G4", "G5", "G6", "G7", "G8", "G9", "G10", "G11", "G13", "G14", "G15", "G16", "G17",
+		"G18", "G19", "G20", "G21", "G22", "G24", "G25", "G26", "G27", "G28", "G29", "G30", "G39", "G40", "G41",
+		"G42", "G43", "G44", "G45", "G46", "G47", "G48", "G49", "G50", "G51", "G52", "G57", "G58", "G59", "G60",
+		"G62", "G64", "G65",
+	}},
 }
 
 var (
-	regressionRow    = regexp.MustCompile(`^\| ([A-F]?\d+) \| (.+) \| (.+) \|$`)
+	regressionRow    = regexp.MustCompile(`^\| ([A-G]?\d+) \| (.+) \| (.+) \|$`)
 	regressionQuoted = regexp.MustCompile("`([^`]+)`")
-	regressionNamed  = regexp.MustCompile(`(?i)\b(need|bug|defect)s? ([A-F]?\d+(?:(?:, | and )[A-F]?\d+)*)`)
-	regressionShown  = regexp.MustCompile(`opendefect\.Shows\(\w+, "([A-F]\d+)"`)
+	regressionNamed  = regexp.MustCompile(`(?i)\b(need|bug|defect)s? ([A-G]?\d+(?:(?:, | and )[A-G]?\d+)*)`)
+	regressionShown  = regexp.MustCompile(`opendefect\.Shows\(\w+, "([A-G]\d+)"`)
 	regressionExcuse = regexp.MustCompile(`(not ours|documentation): \S`)
 )
 
@@ -108,7 +114,7 @@ func regressionTests(t *testing.T, number, cell string) []string {
 func regressionNumbers(comment string) []string {
 	var numbers []string
 	for _, named := range regressionNamed.FindAllStringSubmatch(comment, -1) {
-		for _, n := range regexp.MustCompile(`[A-F]?\d+`).FindAllString(named[2], -1) {
+		for _, n := range regexp.MustCompile(`[A-G]?\d+`).FindAllString(named[2], -1) {
 			numbers = append(numbers, strings.ToLower(named[1])+" "+n)
 		}
 	}

@@ -38,6 +38,7 @@ func TestSubscriptionsFollowTheirSlot(t *testing.T) {
 	// Each is where it belongs by now: a connection that tried both in one place would be refused, rebuilt, and
 	// refused again.
 	_, unlock := held(t, rlock.New(client, "clock"))
+	redistest.Eventually(t, limit, func() bool { return wanted(t, lab) }, "the holder listens to hear of breaks")
 	clock.renewedAgain(t, 1, "clock")
 	before := subscriptions(t, lab)
 	clock.renewedAgain(t, 4, "clock")
@@ -52,6 +53,17 @@ func TestSubscriptionsFollowTheirSlot(t *testing.T) {
 		require.NoError(t, unlock())
 		require.NoError(t, arrives(t, waits[i]).unlock())
 	}
+}
+
+// wanted reports that a client listens to hear who wants its locks, and who breaks them.
+func wanted(t testing.TB, lab *redistest.ClusterLab) (listens bool) {
+	t.Helper()
+	for i := range lab.Len() {
+		channels, err := lab.Node(i).Client(t).PubSubChannels(t.Context(), "holdfast_wanted:*").Result()
+		require.NoError(t, err)
+		listens = listens || len(channels) > 0
+	}
+	return listens
 }
 
 // subscriptions counts the subscriptions that the nodes of a cluster were asked for so far.

@@ -28,7 +28,9 @@ func (g *gate) Channel() string { return g.channel }
 
 func (g *gate) Traits() *store.Traits { return &traits }
 
-var traits = store.Traits{Kind: string(lock.KindLatch), Noun: "latch", Busy: counting{}}
+var traits = store.Traits{
+	Layout: store.Latch, Kind: string(lock.KindLatch), Noun: "latch", Busy: counting{},
+}
 
 // counting is what a wait is told that ends before the latch is open.
 type counting struct{}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/handle"
+	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lock"
 )
@@ -49,16 +50,21 @@ const maxValue = 4 << 10
 // locks of rlock and fairlock tell others who leads; over the others Current, Observe and Proclaim, and Campaign with a
 // [Value], return a *lock.ArgumentError.
 func New(l *lock.Lock, opts ...Option) *Election {
-	e := &Election{lock: l, every: time.Second}
+	e := &Election{lock: l}
 	for _, opt := range opts {
 		if opt != nil {
 			opt(e)
 		}
 	}
-	switch {
-	case l == nil:
+	if l == nil {
 		e.err = &lock.ArgumentError{Name: "lock", Problem: "must not be nil"}
 		return e
+	}
+	parts := (*handle.Lock)(l).Parts()
+	e.trouble.engine = parts.Engine
+	switch {
+	case parts.Err == nil && parts.Engine != nil && !excludes(parts.Request.Proto):
+		e.err = &lock.ArgumentError{Name: "lock", Problem: "must exclude others: many hold the read side at a time"}
 	case e.every < 0:
 		e.err = &lock.ArgumentError{Name: "ObserveEvery", Value: e.every, Problem: "must not be negative"}
 	case len(e.value) > maxValue:
@@ -66,8 +72,21 @@ func New(l *lock.Lock, opts ...Option) *Election {
 	case e.value != "":
 		_, e.err = e.notes()
 	}
-	e.trouble.engine = (*handle.Lock)(l).Parts().Engine
+	if e.every == 0 {
+		e.every = time.Second
+	}
 	return e
+}
+
+// excludes reports that one of its holds excludes another one.
+func excludes(rules store.Rules) bool { return rules.Excludes(rules.Mode()) }
+
+// failed is the error of every call: of an argument of New, or that the election did not come from there.
+func (e *Election) failed() error {
+	if e == nil || e.lock == nil && e.err == nil {
+		return &lock.ArgumentError{Name: "election", Problem: "must come from leader.New"}
+	}
+	return e.err
 }
 
 func tooLong(value string) error {
@@ -76,8 +95,8 @@ func tooLong(value string) error {
 
 // notes returns the lock's parts if the lock tells others who holds it.
 func (e *Election) notes() (*handle.Parts, error) {
-	if e.err != nil {
-		return nil, e.err
+	if err := e.failed(); err != nil {
+		return nil, err
 	}
 	parts := (*handle.Lock)(e.lock).Parts()
 	switch {
@@ -93,7 +112,7 @@ func (e *Election) notes() (*handle.Parts, error) {
 
 // Name is the name of the lock.
 func (e *Election) Name() string {
-	if e.lock == nil {
+	if e == nil || e.lock == nil {
 		return ""
 	}
 	return e.lock.Name()
@@ -103,11 +122,15 @@ func (e *Election) Name() string {
 // lead. Its cause says why: a *lock.LostError after a loss, lock.ErrReleased after resign, lock.ErrClosed after Close.
 // When Campaign returns nil, the others can see who leads.
 //
-// Resign ends the term and lets the next candidate lead. It is the unlock of the lock: call it once, also after a loss.
+// Resign ends the term and lets the next candidate lead. It is the unlock of the lock, and returns within
+// ReleaseTimeout like that one: call it once, also after a loss.
 //
 // On error, Campaign returns the context that it was given, and a resign that only returns lock.ErrNotHeld. The errors
 // are those of Lock. A Campaign within its own term returns that term once more, to be resigned once more.
 func (e *Election) Campaign(ctx context.Context) (term context.Context, resign func() error, err error) {
+	if err = e.failed(); err != nil {
+		return ctx, func() error { return lock.ErrNotHeld }, err
+	}
 	return e.campaign(ctx, e.lock)
 }
 
@@ -115,9 +138,6 @@ func (e *Election) Campaign(ctx context.Context) (term context.Context, resign f
 func (e *Election) campaign(
 	ctx context.Context, candidate *lock.Lock,
 ) (term context.Context, resign func() error, err error) {
-	if e.err != nil {
-		return ctx, func() error { return lock.ErrNotHeld }, e.err
-	}
 	term, unlock, err := candidate.Lock(ctx)
 	if err != nil {
 		return ctx, unlock, err
@@ -126,28 +146,20 @@ func (e *Election) campaign(
 	if err != nil { // nobody can be told, which New allowed
 		return term, unlock, nil
 	}
-	if err = parts.Engine.Note(term, parts.Request.Proto, e.value, false); err != nil {
+	if err = parts.Engine.Note(term, parts.Request.Proto, e.value); err != nil {
 		_ = unlock() // an unconfirmed release would say that this candidate has led
 		return ctx, func() error { return lock.ErrNotHeld }, err
 	}
-	return term, func() error { return e.resign(term, unlock) }, nil
-}
-
-// resign takes the note away, so that a later holder of this process under the same grant is not taken for this
-// leader, and releases. Nobody waits for the former for long: a term that is over has no note.
-func (e *Election) resign(term context.Context, unlock func() error) error {
-	parts := (*handle.Lock)(e.lock).Parts()
-	if hold, err := e.lock.Held(term); err == nil && hold.Count == 1 && term.Err() == nil {
-		_ = parts.Engine.Note(term, parts.Request.Proto, "", true) // if it fails, unlock says what is the matter
-	}
-	return unlock()
+	level := term.(*hold.Level) // as every lock whose holder can say something of itself
+	_ = unlock                  // Resign unlocks the level
+	return term, func() error { return parts.Engine.Resign(level, parts.Request.Proto) }, nil
 }
 
 // Term returns the hold of the term that ctx carries, without asking the store: its Fence is the term, which is greater
 // than that of every leader before, and from ValidUntil on another process may lead. The error is that of Held.
 func (e *Election) Term(ctx context.Context) (lock.Hold, error) {
-	if e.err != nil {
-		return lock.Hold{}, e.err
+	if err := e.failed(); err != nil {
+		return lock.Hold{}, err
 	}
 	return e.lock.Held(ctx)
 }
@@ -163,7 +175,7 @@ func (e *Election) Proclaim(ctx context.Context, value string) error {
 	case len(value) > maxValue:
 		return tooLong(value)
 	}
-	return parts.Engine.Note(ctx, parts.Request.Proto, value, false)
+	return parts.Engine.Note(ctx, parts.Request.Proto, value)
 }
 
 // Current asks the store who leads now. If nobody does the error is ErrNoLeader. A leader that died leads until its
@@ -187,15 +199,19 @@ func (e *Election) Current(ctx context.Context) (Leader, error) {
 }
 
 // Observe yields who leads, now and whenever that or its value has changed, until ctx ends or the loop is left. Without
-// a leader it yields ErrNoLeader, once; it yields each other error, and goes on. It asks every [ObserveEvery], so terms
-// in between may be missed.
+// a leader it yields ErrNoLeader, once; it yields each other error, and goes on, but for a bad argument, which ends it.
+// It asks every [ObserveEvery], so terms in between may be missed.
 func (e *Election) Observe(ctx context.Context) iter.Seq2[Leader, error] {
 	return func(yield func(Leader, error) bool) {
 		var last Leader
 		var none, known bool
-		for ctx.Err() == nil {
+		for ctx == nil || ctx.Err() == nil {
 			now, err := e.Current(ctx)
+			_, bad := errors.AsType[*lock.ArgumentError](err)
 			switch changed := !known || none != (err != nil) || now != last; {
+			case bad:
+				yield(Leader{}, err)
+				return
 			case ctx.Err() != nil:
 				return
 			case err != nil && !errors.Is(err, ErrNoLeader):
@@ -208,7 +224,7 @@ func (e *Election) Observe(ctx context.Context) iter.Seq2[Leader, error] {
 					return
 				}
 			}
-			timer := time.NewTimer(e.every/2 + rand.N(max(e.every, 1)))
+			timer := time.NewTimer(e.every/2 + rand.N(e.every))
 			select {
 			case <-timer.C:
 			case <-ctx.Done():

@@ -32,11 +32,16 @@ const (
 //
 // Fn must return when its context ends.
 func (e *Election) Run(ctx context.Context, fn func(term context.Context) error) error {
-	if fn == nil {
+	switch err := e.failed(); {
+	case err != nil:
+		return err
+	case ctx == nil:
+		return &lock.ArgumentError{Name: "ctx", Problem: "must not be nil"}
+	case fn == nil:
 		return &lock.ArgumentError{Name: "fn", Problem: "must not be nil"}
 	}
 	accepted, candidate := false, e.lock
-	if parts := (*handle.Lock)(e.lock).Parts(); e.err == nil && parts.Engine != nil {
+	if parts := (*handle.Lock)(e.lock).Parts(); parts.Engine != nil {
 		watched := *parts
 		watched.Request.OnBusy = func() { accepted = true; e.trouble.end() }
 		candidate = (*lock.Lock)(handle.New(&watched))
@@ -96,6 +101,9 @@ func (e *Election) once(
 // Err is the error of the last campaign of [Election.Run]. It is nil before the first one, and as soon as the store has
 // answered a later one: when this candidate leads, or waits for another one's term to end.
 func (e *Election) Err() error {
+	if e == nil {
+		return e.failed()
+	}
 	e.trouble.mu.Lock()
 	defer e.trouble.mu.Unlock()
 	return e.trouble.err
@@ -104,7 +112,7 @@ func (e *Election) Err() error {
 // trouble is why campaigns of Run fail at present. It is told when it begins, when it turns from a store that does not
 // answer into one that refuses or back, and when it ends: a campaign may fail every few seconds for days.
 type trouble struct {
-	engine *engine.Engine // whose log has it; nil: the election has no lock that could be campaigned for
+	engine *engine.Engine // whose log has it; nil: the lock has none
 
 	mu  sync.Mutex // guards all below
 	err error      // nil: there is none

@@ -10,7 +10,9 @@ import (
 // joins the cause, so one error can match several (ErrBusy and context.DeadlineExceeded, say, or ErrUnavailable and
 // a *net.OpError). The texts begin with "holdfast: ", whatever the store.
 var (
-	// ErrBusy means that another holds the lock: the last answer in this call said so.
+	// ErrBusy means that another holds the lock: the store's last answer about the name said so, to this call or to
+	// another call of this process, or a live hold of this process is in the way. The answer may be older than the
+	// call.
 	ErrBusy = errors.New("holdfast: the lock is held by another caller")
 
 	// ErrNotHeld means that there is no hold to act on: it was unlocked before, or ctx carries none.
@@ -33,10 +35,14 @@ var (
 	// ErrExported is what Observer.Ended is told of a hold that Export handed to another process.
 	ErrExported = errors.New("holdfast: the hold was exported")
 
-	// ErrUnavailable means that the store did not answer, or answered with an error, which this one wraps. The text of
-	// what a call returns names the store. If the store denied the user a right or refused its credentials, the text
-	// says so instead of calling the store unavailable, and the call does not wait. From Do it means that the function
-	// was not called, unless the function returned it.
+	// ErrUnavailable means that nobody knows whether the lock is held: no live hold of this process is in the way, and
+	// the newest request about the name that this process finished had no answer, or an error for an answer, which this
+	// one wraps; or no request was answered before the call ended. A request that its caller's end kept from being sent
+	// does not count. What one call was told counts for the others while any of them waits for the name.
+	//
+	// The text of what a call returns names the store. If the store denied the user a right or refused its credentials,
+	// the text says so instead of calling the store unavailable, and the call does not wait. From Do it means that the
+	// function was not called, unless the function returned it.
 	ErrUnavailable = errors.New("holdfast: the store is unavailable")
 
 	// ErrKeyConflict means that the lock's key, or the key of its fencing token, holds something else: another type,

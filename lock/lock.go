@@ -131,7 +131,7 @@ func (l *Lock) open(ctx context.Context) (*handle.Parts, error) {
 // Hold is what this process knows of a live hold, without asking the store.
 type Hold struct {
 	ID         string    // in the store; holds of this process under one grant share it: turns, and readers
-	Fence      int64     // fencing token: greater than that of every earlier hold of the name
+	Fence      int64     // fencing token: greater than that of every earlier hold; of readers, see package rwlock
 	Count      int       // levels; the count in the store, and so Inspect, follows some milliseconds later
 	ValidUntil time.Time // from this instant on treat the hold as lost
 }

@@ -75,10 +75,12 @@ func (l *Lock) Inspect(ctx context.Context) (Info, error) {
 }
 
 // Break takes the lock from its holder, in this process or another, and wakes the next waiter. It is meant for
-// operators. A holder of this Client learns of it at once, one elsewhere with its next renewal. Either can go on
-// working until then; only fencing tokens stop its writes. Break takes two round trips, so that it cannot hit a hold
-// granted in the meantime. It also ends a lock without expiry, which Lock refuses with ErrKeyConflict. If nobody
-// holds the lock, the error is ErrNotHeld.
+// operators. A holder of this Client learns of it at once. On Redis, one elsewhere is told by a message, which is heard
+// by clients that have had a hold for about a second; a client that begins to listen asks for what it missed. On etcd
+// it watches its key from then on. Where that is lost, and on other stores, it learns with its next renewal, within a
+// third of its lease. Either can go on working until then; only fencing tokens stop its writes. Break takes two round
+// trips, so that it cannot hit a hold granted in the meantime. It also ends a lock without expiry, which Lock refuses
+// with ErrKeyConflict. If nobody holds the lock, the error is ErrNotHeld.
 func (l *Lock) Break(ctx context.Context) error {
 	parts, err := l.open(ctx)
 	if err != nil {

@@ -103,18 +103,31 @@ func NonReentrant() Option {
 // for a name that one process locks again and again. The next Lock or TryLock on a handle with the same options then
 // sends nothing, and takes a microsecond or two. The hold has a context and a fencing token of its own, as ever.
 //
+// That is so for 100 ms after the request by whose answer the store last said that this process has the lock. Where
+// calls come more often than every 50 ms, the client asks again in the background, and none of them waits. A call that
+// comes later asks first, which takes one round trip, and acquires the lock if it is not this process's any more. So
+// does the call after a name's first hold, which has a fencing token without others beside it.
+//
 // The lock is busy for others meanwhile, although nobody holds it. What they notice:
 //
 //   - Another process of this module that finds it busy has the store tell this one, which then releases it at once, or
 //     with the next unlock that nobody here waits for. Its Lock takes two round trips longer than of a free lock. Its
 //     TryLock waits for as long, and asks once more, before it returns ErrBusy.
-//   - Others (Redisson, an older version, a process whose message is lost) find it free after a second at the latest: a
-//     kept lock is released a second after it was acquired, or with the unlock after that, however often it is used.
-//   - A name that others ask for is not kept for a while: 100 ms at first, up to 30 s if they come again.
+//   - Others (Redisson, an older version, a process whose message is lost) find it free after a second: a kept lock is
+//     released a second after it was acquired, or with the unlock after that, however often it is used. A Lock of this
+//     process then waits for 30 to 50 ms before it asks again. A client that polls every 10 ms finds the lock free in
+//     that time, one that polls every 100 ms in four times of ten. A TryLock of this process does not wait.
+//   - A name that others ask for is not kept for a while: 100 ms at first, up to 30 s if they come again. After this
+//     process found that a client had it which does not ask, it is not kept for 10 s.
 //
 // A process that dies, or cannot reach the store, leaves the lock to its lease, even though its work was done: choose a
 // short Lease with Keep. A client keeps ClientOptions.MaxKept locks at most, and releases the longest unused first;
 // Close releases all. If a kept lock is lost while nobody holds it, no observer is told.
+//
+// A kept lock may be taken away unheard, if its key is deleted or the store loses its data. Then another client may
+// get the lock, and for those 100 ms a hold can still begin here beside it. If the lock had been unused for more than
+// 10 ms, that hold is lost a round trip later, and otherwise with its next renewal, as any other. Its fencing token is
+// the lower one of the two.
 //
 // d must be at least 1 ms, and at most a second and the lease. Keep cannot be combined with FixedLease, MinHold or
 // MaxHold. Only the reentrant lock of package rlock has it. In a set of package multilock it has no effect.

@@ -8,7 +8,8 @@
 -- ARGV[3+i]   lease, ms
 --
 -- Returns {status, which, PTTL of the lock in question, server time in us, and of a lock
--- that is held the n fencing tokens}:
+-- that is held the n fencing tokens; of busy, 1 if the client of the holder was told that
+-- somebody waits, else 0}:
 --   -1 late: read after not-after, nothing written
 --    0 busy: another holds lock number which, for PTTL ms at most; nothing written
 --    1 held: by this call, the last of them at least
@@ -40,7 +41,7 @@ if redis.call('EXISTS', unpack(KEYS, 1, n)) > 0 then
       --!include expiry
       if fields[1] ~= id and fields[3] ~= id then
         --!include want
-        return {0, i, pttl, now}
+        return {0, i, pttl, now, wanted}
       end
       held[i] = true
     end

@@ -28,10 +28,11 @@
 --      foreign: 1 if the holder does not know of the queue
 --    1 held: taken by this call
 --    2 already: this hold id has it, by an earlier copy of this call; nothing written
--- With held, spare is how many numbers right below the token are the hold's too. For next see
+-- With held, spare is how many numbers right below the token are the hold's too; with busy it is
+-- 1 if the client of the holder was told that somebody waits (see fragment want). For next see
 -- fragment fair_next. swapped: 1 if another of the client's waiters was invited, and now has
 -- the place of the one that came.
--- Publishes '0' to the client of a waiter that it invites.
+-- Publishes '0' to the client of a waiter that it invites, and what fragment want does.
 --
 -- The lock is this waiter's if its client was invited, or if it is free and nobody who
 -- lives stands before it. Who finds it free at another's turn invites that one. Which
@@ -50,9 +51,9 @@ if now > tonumber(ARGV[3]) then
   return {-1, 0, 0, now, 0, 0, 0, 0, 0, 0}
 end
 local wait = redis.call('PTTL', lock)
-local holder, invited = false, false
+local holder, invited, fields = false, false, nil
 if wait ~= -2 then
-  local pttl, fields = wait, nil
+  local pttl = wait
   --!include hash
   --!include expiry
   --!include fair_holder
@@ -209,12 +210,14 @@ end
 if first or waits then
   bury()
 end
-local foreign = 0
+local foreign, told = 0, 0
 if holder and not invited and holder ~= granted then
   foreign = 1
+  --!include want
+  told = wanted
 end
 if not waits then
-  return {0, 0, wait, now, 0, 0, foreign, 0, 0, 0}
+  return {0, 0, wait, now, 0, 0, foreign, told, 0, 0}
 end
 if score then
   redis.call('PEXPIRE', queue, unused)
@@ -243,4 +246,4 @@ local lapsed = 1
 if till and tonumber(till) >= clock then
   lapsed = 0
 end
-return {0, 0, wait, now, tonumber(score), lapsed, foreign, 0, 0, 0}
+return {0, 0, wait, now, tonumber(score), lapsed, foreign, told, 0, 0}

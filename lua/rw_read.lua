@@ -9,6 +9,7 @@
 -- ARGV[2]  lease, ms
 -- ARGV[3]  not-after, server time in us
 -- ARGV[4]  hold id of a writer, which this read hold may be inside; or nothing
+-- ARGV[5]  how long a token that is minted here outlives it, ms; negative: for ever
 --
 -- Returns {status, fencing token, ms to wait at most, server time in us, inside}; inside is 1 if
 -- the hold that is there now stands inside that writer's, which has the lock:
@@ -18,6 +19,10 @@
 --    2 already: this hold id has it, by an earlier copy of this call; nothing written
 -- Publishes nothing.
 --
+-- The fencing token is the stored one, which is not below the last writer's. If there is none,
+-- since the name is new or its token was lost, one is minted from the clock as rw_write.lua
+-- does, and stored: the next writer's is above it. A hold inside a writer's has that one's
+-- token, which its client knows, and mints none.
 -- A hold inside a writer's has its own id, as any other: a release that comes late cannot
 -- end the next one inside the same writer.
 -- A field whose hold key is gone is a dead reader's, also if it bears this id.
@@ -25,7 +30,7 @@
 -- administrator took a command away from this user, and then the field goes again: without
 -- a hold key it would be dead, without an expiry for ever there.
 local lock, hold, gate, token = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local id, lease = ARGV[1], ARGV[2]
+local id, lease, fence_ttl = ARGV[1], ARGV[2], tonumber(ARGV[5])
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 if now > tonumber(ARGV[3]) then
@@ -60,6 +65,16 @@ local failed = false
 if pttl < tonumber(lease) then
   local expires = redis.pcall('PEXPIRE', lock, lease)
   failed = type(expires) ~= 'number' and expires
+end
+if not failed and not fence and inside == 0 then
+  fence = time[1] .. string.sub('00000' .. time[2], -6)
+  local minted
+  if fence_ttl < 0 then
+    minted = redis.pcall('SET', token, fence)
+  else
+    minted = redis.pcall('SET', token, fence, 'PX', string.format('%.0f', math.ceil(fence_ttl * 1.25)))
+  end
+  failed = minted.err and minted
 end
 if not failed then
   local set = redis.pcall('SET', hold, 0, 'PX', lease)

@@ -111,6 +111,9 @@ func (l *Lock) attempts(ctx context.Context, once bool) (*heldSet, error) {
 		}
 		lost := ctx.Err() == nil && h.ctx.Err() != nil
 		l.giveBack(ctx, h, l.left(began))
+		if last != nil && engine.NoAnswer(err) {
+			err = last // the answer of an earlier round says more
+		}
 		switch {
 		case errors.Is(err, store.ErrApart):
 			groups, first = apart(groups), 0

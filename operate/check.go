@@ -54,6 +54,7 @@ func checked(client *rlock.Client, name string) (*checkup.Client, error) {
 		Redis: at.Conns.Traffic, Within: at.within, Sharded: at.Conns.Sharded, Lease: at.Lease,
 		Limit: request.CommandLimit(at.Lease), MinReplicas: at.Confirm.Replicas, Fsync: at.Confirm.Fsync,
 		Slowness: at.Conns.Slowness(), Key: key, Token: keys.Token(key), Channel: keys.Channel(key),
+		Wanted: keys.Wanted(""),
 	}, nil
 }
 

@@ -36,7 +36,7 @@ func TestCheckFindsNothingWrongAndLeavesNothing(t *testing.T) {
 	server := redistest.Start(t, redistest.WithArgs("--appendonly", "yes", "--appendfsync", "always", "--maxmemory", "100mb"))
 	all := checked(t, clientOn(t, server.Client(t), nil), "")
 	for _, name := range []string{"connection", "round trip", "lease", "clock", "scripts", "clients", "version", "eviction",
-		"persistence", "replicas", "cluster", "rights", "messages", "trial"} {
+		"persistence", "replicas", "cluster", "rights", "messages", "wants", "trial"} {
 		require.Contains(t, all, name)
 		assert.Equal(t, lock.LevelOK, all[name].Level, all[name])
 	}
@@ -85,6 +85,8 @@ func TestCheckFindsWhatIsWrong(t *testing.T) {
 		"no right to EVAL": {user: []any{"-eval"}, finds: "rights", level: lock.LevelFailure, says: "EVAL"},
 		"unknown clients":  {user: []any{"-config"}, finds: "clients", level: lock.LevelOK, says: "CONFIG is refused"},
 		"no messages":      {user: []any{"-publish"}, finds: "messages", level: lock.LevelWarning, says: "MaxPoll"},
+		"no ears":          {user: []any{"resetchannels", "&redisson_lock__channel:*"}, finds: "wants", level: lock.LevelWarning, says: "&holdfast_wanted:*"},
+		"no one to tell":   {user: []any{"-publish"}, finds: "wants", level: lock.LevelWarning, says: "Keep"},
 		"a right":          {user: []any{"-hset"}, finds: "rights", level: lock.LevelFailure, says: "HSET"},
 		"the trial":        {user: []any{"-hset"}, finds: "trial", level: lock.LevelFailure, says: "HSET"},
 		"other keys":       {user: []any{"resetkeys", "~other:*"}, finds: "trial", level: lock.LevelFailure, says: "keys"},

@@ -3,6 +3,7 @@ package operate
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/holdfast-go/holdfast/internal/redisclient"
 	"github.com/holdfast-go/holdfast/internal/redisstore/links"
@@ -28,9 +29,13 @@ func (p place) source() *listing.Source {
 	return &listing.Source{Client: p.Conns.Traffic, Within: p.within, Sharded: p.Conns.Sharded}
 }
 
-// within is a context with the time limit of a command.
+// within is a context with the time limit of a command, and not beyond a deadline of ctx: go-redis reads until then.
 func (p place) within(ctx context.Context) context.Context {
-	return links.Within(ctx, request.CommandLimit(p.Lease))
+	limit := request.CommandLimit(p.Lease)
+	if end, ok := ctx.Deadline(); ok {
+		return links.WithinAll(ctx, limit, time.Until(end))
+	}
+	return links.Within(ctx, limit)
 }
 
 // pattern is what the keys of names match that match a pattern.

@@ -67,6 +67,8 @@ func TestBadOptions(t *testing.T) {
 		{"MaxConns", pglock.Options{MaxConns: -1}},
 		{"MaxConns", pglock.Options{MaxConns: 1001}},
 		{"MaxConns", pglock.Options{MaxConns: math.MaxInt}},
+		{"MinReplicas", pglock.Options{MinReplicas: -1}},
+		{"MinReplicas", pglock.Options{MinReplicas: 1001}},
 	} {
 		got, err := pglock.NewClient(of, &c.opts)
 		require.Nil(t, got)
@@ -75,8 +77,11 @@ func TestBadOptions(t *testing.T) {
 	got, err := pglock.NewClient(nil, nil)
 	require.Nil(t, got)
 	badArgument(t, err, "pool")
-	_, err = pglock.Migration("a.b.c")
+	_, err = pglock.Migrations("a.b.c")
 	badArgument(t, err, "Options.Table")
+	badArgument(t, pglock.Migrate(within(t), of, "a.b.c"), "Options.Table")
+	badArgument(t, pglock.Migrate(within(t), nil, ""), "db")
+	badArgument(t, pglock.Migrate(noContext, of, ""), "ctx")
 	for _, opts := range []*pglock.Options{
 		nil, {}, {Lease: 100 * time.Millisecond}, {MaxPoll: time.Millisecond, MaxWait: time.Millisecond},
 		{Table: strings.Repeat("a", 63)}, {Table: `Odd "name".with space`}, {MaxConns: 1000},

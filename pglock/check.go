@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/lock"
@@ -12,17 +15,29 @@ import (
 )
 
 const (
-	leastVersion  = 14_00_00
-	trialName     = "holdfast:check"
-	oldSnapshot   = 10 * time.Minute
+	leastVersion = 14_00_00
+	trialName    = "holdfast:check"
+	oldSnapshot  = 10 * time.Minute
+
+	// oldTransaction is from when on a transaction counts that has locked rows of the table.
+	oldTransaction = 10 * time.Second
+
 	oldestForHOT  = 10_000  // dead row versions, above which pruning does not keep up
 	largeForLocks = 8 << 20 // bytes of a table with so many dead versions
+
+	// fullQueue is from when on a queue of notifications is going to be full: usually it is empty.
+	fullQueue  = 0.25
+	whoListens = "a session listens in a transaction that it does not end; SELECT pid, query FROM pg_stat_activity " +
+		"WHERE xact_start IS NOT NULL ORDER BY xact_start shows the oldest first; pg_terminate_backend(pid) ends one"
+
+	// agedIDs is half of the ids that there are. By default autovacuum freezes old ones from 200 million on.
+	agedIDs = 1_000_000_000
 )
 
 // Check finds out whether a server suits locks, and the Client the server. It looks at the version, the round trip and
-// the lease, the table and the rights on it, notifications, durability, standbys, and what keeps old row versions, and
-// tries a lock of the name "holdfast:check". It changes nothing else. A finding says so if this user cannot see what it
-// is about.
+// the lease, the table and the rights on it, notifications, durability, standbys, transactions that keep rows locked,
+// what keeps old row versions, and the age of transaction ids, and tries a lock of the name "holdfast:check". It
+// changes nothing else. A finding says so if this user cannot see what it is about.
 func Check(ctx context.Context, c *Client) []lock.Finding {
 	if err := c.opened(); err != nil {
 		return []lock.Finding{{Name: "client", Level: lock.LevelFailure, Text: err.Error()}}
@@ -41,12 +56,12 @@ func Check(ctx context.Context, c *Client) []lock.Finding {
 		text := "the server did not say how it is set up: " + c.unanswered(ctx, err).Error()
 		all = append(all, lock.Finding{Name: "server", Level: lock.LevelWarning, Text: text})
 	} else {
-		all = append(all, version(&server), durability(&server), standbys(&server), bloat(&server))
+		all = append(all, version(&server), durability(&server), standbys(&server), bloat(&server), ids(&server))
 	}
 	if all[1].Level == lock.LevelFailure {
 		return all
 	}
-	return append(all, c.notifications(ctx), c.trial(ctx))
+	return append(all, c.transactions(ctx), c.notifications(ctx, server.QueueUsage), c.trial(ctx))
 }
 
 func (c *Client) unanswered(ctx context.Context, err error) error {
@@ -86,7 +101,7 @@ func (c *Client) tableFinding(site *pgstore.Site) lock.Finding {
 	if problem, _ := site.Problem(); problem != "" {
 		return failure("table", "table %s %s", c.table, problem)
 	}
-	return ok("table", "table %s is there, and this user may use it", c.table)
+	return ok("table", "table %s is there, and this user may use it", site.Name())
 }
 
 func version(s *pgstore.Server) lock.Finding {
@@ -142,14 +157,68 @@ func bloat(s *pgstore.Server) lock.Finding {
 		s.DeadVersions, s.SizeByte>>10)
 }
 
-func (c *Client) notifications(ctx context.Context) lock.Finding {
+// ids says whether transaction ids run low: the server then warns with every write, and refuses to write in the end.
+func ids(s *pgstore.Server) lock.Finding {
+	age, what := s.OldestID, "transaction id"
+	if s.OldestMulti > age {
+		age, what = s.OldestMulti, "multixact id"
+	}
+	if age > agedIDs {
+		return warning("ids", "the oldest %s of a database is %d old: at 2,100,000,000 the server refuses all writes, "+
+			"those of locks too; end old transactions, drop prepared ones and replication slots that nobody uses, "+
+			"then VACUUM the databases with the highest age(datfrozenxid)", what, age)
+	}
+	return ok("ids", "the oldest %s of a database is %d old", what, age)
+}
+
+// transactions says which transactions keep locks from others, as Tx has them do until they end.
+func (c *Client) transactions(ctx context.Context) lock.Finding {
+	found, err := c.store.Transactions(c.store.Within(ctx, c.limit()), oldTransaction)
+	if err != nil {
+		return warning("transactions", "it is not known who has locked rows: %v", c.unanswered(ctx, err))
+	}
+	var said []string
+	for _, t := range found {
+		end := fmt.Sprintf("session %d (%s) for %v: SELECT pg_terminate_backend(%d) ends it",
+			t.PID, t.State, t.Open, t.PID)
+		if t.PID == 0 {
+			name := "'" + strings.ReplaceAll(t.Prepared, "'", "''") + "'"
+			end = fmt.Sprintf("a prepared transaction for %v: ROLLBACK PREPARED %s ends it", t.Open, name)
+		}
+		said = append(said, end)
+	}
+	if len(said) > 0 {
+		return warning("transactions", "rows of the table are locked, by Tx or by hand, and whatever the leases are, "+
+			"nobody else gets those locks until then: by %s", strings.Join(said, "; by "))
+	}
+	return ok("transactions", "no transaction that this user may see keeps rows of the table locked")
+}
+
+func (c *Client) notifications(ctx context.Context, usage float64) lock.Finding {
 	err := c.store.Hears(ctx)
+	var refused *pgconn.PgError
+	errors.As(err, &refused)
 	switch {
+	case err == nil && usage > fullQueue:
+		return warning("notifications", "the queue of notifications is %.0f %% full: %s", 100*usage, whoListens)
 	case err == nil:
 		return ok("notifications", "waiters hear of the releases of other processes at once")
 	case errors.Is(err, pgstore.ErrDeaf):
 		return warning("notifications", "%v, as behind a pooler in transaction mode: waiters notice "+
 			"the releases of other processes when they poll, every %v (MaxPoll)", err, c.core.MaxPoll)
+	}
+	if refused != nil {
+		switch refused.Code {
+		case "42501":
+			return warning("notifications", "this user may send none (%v), so waiters poll, every %v (MaxPoll): GRANT "+
+				"EXECUTE ON FUNCTION pg_catalog.pg_notify(text, text) to it", refused, c.core.MaxPoll)
+		case "54000":
+			return warning("notifications", "the queue of notifications is full (%v), so waiters poll, every %v "+
+				"(MaxPoll): %s", refused, c.core.MaxPoll, whoListens)
+		case "55P03":
+			return warning("notifications", "none can be committed (%v), so waiters poll, every %v (MaxPoll): the "+
+				"notification of another program has its turn, and its commit takes long", refused, c.core.MaxPoll)
+		}
 	}
 	return warning("notifications", "it is not known whether releases are heard: %v", c.unanswered(ctx, err))
 }

@@ -2,6 +2,8 @@ package pglock
 
 import (
 	"fmt"
+	"net"
+	"strconv"
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -47,11 +49,8 @@ func NewClient(pool *pgxpool.Pool, opts *Options) (*Client, error) {
 	}
 	config := pool.Config()
 	table := pgstore.Table(o.Table)
-	st, err := pgstore.New(config, int32(o.MaxConns), table, general.MaxPoll)
-	if err != nil {
-		return nil, fmt.Errorf("holdfast: the pool's configuration cannot be used: %w", err)
-	}
-	server := fmt.Sprintf("%s:%d", config.ConnConfig.Host, config.ConnConfig.Port)
+	st := pgstore.New(config, o.MaxConns, table, general.MaxPoll, o.MinReplicas)
+	server := net.JoinHostPort(config.ConnConfig.Host, strconv.Itoa(int(config.ConnConfig.Port)))
 	return &Client{
 		core:  client.New(general, client.Site{ClientID: id, Store: st, Server: server}),
 		store: st, table: table,

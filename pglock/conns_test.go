@@ -20,11 +20,12 @@ import (
 	"github.com/holdfast-go/holdfast/pglock"
 )
 
-// A request that is given up costs its connection at once, and not the time until the server says something. (Of two
-// connections one is made anew meanwhile, for the release of what may have been taken.)
+// A request that is given up keeps its slot only as long as the server works on it: not if that is out of reach, and
+// knows of no such request when it is asked. (Of two connections one is made anew meanwhile, for the release of what may
+// have been taken.)
 func TestAGivenUpRequestKeepsNoConnection(t *testing.T) {
 	t.Parallel()
-	proxy, _, c := proxied(t, pglock.Options{Lease: 3 * time.Second, MaxConns: 2})
+	proxy, _, c := proxied(t, pglock.Options{Lease: 9 * time.Second, MaxConns: 2})
 	warm(t, c)
 	proxy.Blackhole(true)
 	_, _, err := c.Lock("a").TryLock(within(t))
@@ -192,4 +193,16 @@ func TestAListenerThatIsRefused(t *testing.T) {
 	require.NoError(t, unlock())
 	require.NoError(t, await(t, got, "a poll"))
 	require.Equal(t, 1, strings.Count(said.String(), text))
+}
+
+// An administrator sees whose sessions these are: the application's, if it has a name, and those of the locks otherwise.
+// (defect G22)
+func TestSessionsHaveAName(t *testing.T) {
+	t.Parallel()
+	for name, param := range map[string]string{"holdfast": "", "shop": "&application_name=shop"} {
+		of := database(t)
+		taken(t, client(t, pool(t, of+param), pglock.Options{}).Lock("a"))
+		require.Equal(t, name, psql(t, of, "SELECT DISTINCT application_name FROM pg_stat_activity "+
+			"WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"))
+	}
 }

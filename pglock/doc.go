@@ -14,8 +14,8 @@
 //		})
 //	})
 //
-// The table of locks is made once, by the statement that [Migration] returns. A lock is a *lock.Lock, as in package
-// rlock, and the rules of packages lock and rlock hold for it. Packages multilock and leader work on it, too. A
+// The table of locks is made by [Migrate], or by a tool that executes [Migrations]. A lock is a *lock.Lock, as in
+// package rlock, and the rules of packages lock and rlock hold for it. Packages multilock and leader work on it, too. A
 // [Client] is a [lock.Provider], so a program can choose its store by configuration.
 //
 // # What is promised, and what is not
@@ -29,8 +29,10 @@
 // acquisition of a name, and is comparable with the tokens of package rlock.
 //
 // A server that forgets what it committed forgets locks: an asynchronous standby that is promoted, a backup that is
-// restored, a crash with fsync = off. A client recognises another server by its timeline, and asks at once whether its
-// holds are known there. With synchronous_standby_names, a grant counts only when such a standby has it on its disk.
+// restored, a crash with fsync = off. A client recognises another server by its timeline, and with
+// a new connection by the cluster's identifier and by a log that went back. It then asks at once whether its holds are
+// known there. With synchronous_standby_names, a grant counts only when the server's wait for such standbys is over;
+// with [Options.MinReplicas], only when so many standbys have it on their disks.
 //
 // Across processes no order is promised. Leases run by the server's clock: if that is set ahead, they end early.
 //
@@ -42,11 +44,14 @@
 // turn with a token of its own; then the process releases it, so that other processes get it. A contended row has one
 // new version for each run of turns, not for each turn. One statement renews hundreds of holds, every third of a lease.
 //
-// A notification wakes a waiter. Each process has one connection that listens, from its first waiter on, and the row
-// says until when another process listens: the release of a lock that no process waits for sends nothing. A process
-// that comes to wait tells the others once, so that those who take turns leave one to it. Behind a pooler in
-// transaction mode notifications do not arrive. The client finds that out when it connects, logs it once, and its
-// waiters poll every [Options.MaxPoll].
+// A notification wakes a waiter. Each process has one connection that listens, from its first waiter on, or the first
+// hold that lasts for a second: Break tells the holder by a notification, too. The row says until when another process
+// listens: the release of a lock that no process waits for sends nothing. A process that comes to wait tells the others
+// once, so that those who take turns leave one to it. Behind a pooler in transaction mode notifications do not arrive.
+// The client finds that out when it connects, logs it once, and its waiters poll every [Options.MaxPoll], or more often
+// while the lock goes from hand to hand. They tell others that they wait all the same, and these leave them room. They
+// do so, too, while the server sends none, because its queue is full or a right is missing: what a notification
+// announces is done without it.
 //
 // # Why it is safe
 //
@@ -70,9 +75,18 @@
 // row does not hold up the others, and tries these again. No statement waits longer for a lock than its client waits
 // for the answer.
 //
+// What safety needs is there when Lock returns: a renewal or a release uses any connection of the Client, and needs no
+// new one. Silence is held against the connection that brought it. Where the server was quick before, a request that is
+// not answered within half of its time is sent once more by a new connection, and the connections are closed of which
+// nothing has come since: so those that a balancer has silently forgotten cost no call.
+//
 // A waiter notes in the row that it listens. To look at the row and to note that are one step, under the row's lock. If
 // the release comes before it, the waiter finds the lock free; if it comes after, the release finds the note, and its
-// message is part of its transaction.
+// message is part of its transaction. If that cannot be sent, the release is sent again without.
+//
+// Before a connection takes something the first time, it proves that its server takes writes, and that the table is an
+// ordinary, permanent one with its key and its types, of which this user sees all rows. A name without a row is an
+// error and never busy. The first proof says which table, with its schema, and which role all later statements mean.
 //
 // [Tx] locks the row FOR KEY SHARE in the user's transaction, if the row has the hold's id. Renewals and the release
 // change no key, so they pass that lock; FOR UPDATE does not. Each statement that gives the row to another holder locks
@@ -81,8 +95,9 @@
 // was called passes to no other caller in memory: its unlock gives the row back, and the next turn takes it as another
 // process would.
 //
-// A request that is given up closes its connection, and sends no CancelRequest. If that hit a commit in its wait for a
-// synchronous standby, the commit would become visible without the standby, and look like a success.
+// A request that is given up sends no CancelRequest. If that hit a commit in its wait for a synchronous standby, the
+// commit would become visible without the standby, and look like a success. Its connection is used for nothing else,
+// and ends when the server has finished.
 //
 // # Servers
 //

@@ -50,8 +50,8 @@ func Example() {
 	// <nil>
 }
 
-// Migration returns the statement that makes the table of locks. Here the locks have a schema of their own.
-func ExampleMigration() {
+// Migrate makes the table of locks, or what it lacks. Here the locks have a schema of their own.
+func ExampleMigrate() {
 	ctx := context.Background()
 	pool, err := pgxpool.New(ctx, os.Getenv("DATABASE_URL"))
 	if err != nil {
@@ -59,11 +59,10 @@ func ExampleMigration() {
 	}
 	defer pool.Close()
 
-	statement, err := pglock.Migration("locks.holdfast_lock")
-	if err != nil {
+	if _, err := pool.Exec(ctx, "CREATE SCHEMA IF NOT EXISTS locks"); err != nil {
 		log.Fatal(err)
 	}
-	if _, err := pool.Exec(ctx, "CREATE SCHEMA IF NOT EXISTS locks; "+statement); err != nil {
+	if err := pglock.Migrate(ctx, pool, "locks.holdfast_lock"); err != nil { // of each instance, at each start
 		log.Fatal(err)
 	}
 

@@ -22,7 +22,7 @@ import (
 // Texts by which a proxy knows the requests of a store.
 const (
 	acquiring = "greatest(l.fence + 1"
-	releasing = "pg_notify($5"
+	releasing = "SET id = CASE WHEN to_timestamp"
 	renewing  = "WITH due"
 	readying  = "pg_is_in_recovery"
 )

@@ -49,14 +49,13 @@ func TestAListenerThatIsTerminated(t *testing.T) {
 		_, unlock := take(t, within(t), forLong(a, "a"))
 		got := waiter(t, b.Lock("a"))
 		listens(t, of, "a")
-		pid := psql(t, of, "SELECT pid "+listeners)
-		require.NotEmpty(t, pid)
-		require.Equal(t, "t", psql(t, of, "SELECT pg_terminate_backend("+pid+")"))
+		eventually(t, func() bool { return psql(t, of, "SELECT count(*) "+listeners) == "2" }, "the holder listens, too")
+		pids := psql(t, of, "SELECT string_agg(pid::text, ', ') "+listeners)
+		psql(t, of, "SELECT pg_terminate_backend(pid) "+listeners)
 		if first != "the release" {
 			eventually(t, func() bool {
-				now := psql(t, of, "SELECT pid "+listeners)
-				return now != "" && now != pid
-			}, "another connection listens")
+				return psql(t, of, "SELECT count(*) "+listeners+" AND pid NOT IN ("+pids+")") == "2"
+			}, "other connections listen")
 		}
 		require.NoError(t, unlock())
 		require.NoError(t, await(t, got, first))
@@ -68,9 +67,7 @@ func TestNamesAndTablesOfMessages(t *testing.T) {
 	t.Parallel()
 	of := database(t)
 	const table = `odd "schema.odd ""table`
-	statement, err := pglock.Migration(table)
-	require.NoError(t, err)
-	psql(t, of, `CREATE SCHEMA "odd ""schema"; `+statement)
+	psql(t, of, `CREATE SCHEMA "odd ""schema"; `+tableOf(t, table))
 	opts := unpolled
 	opts.Table = table
 	a, b := client(t, pool(t, of), opts), client(t, pool(t, of), opts)
@@ -120,7 +117,7 @@ func TestADeafListener(t *testing.T) {
 	require.Contains(t, found.Text, "pooler in transaction mode")
 	require.Contains(t, found.Text, "MaxPoll")
 	require.NoError(t, b.Close())
-	require.Equal(t, 1, strings.Count(said.String(), text))
+	require.LessOrEqual(t, strings.Count(said.String(), text), 2, "once for each client")
 }
 
 // A client that heard nothing, because the server was too busy or the pooler in the wrong mode, tries again: it hears of

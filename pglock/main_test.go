@@ -21,11 +21,11 @@ import (
 
 func TestMain(m *testing.M) {
 	role.Play()
-	statement, err := pglock.Migration("")
+	all, err := pglock.Migrations("")
 	if err != nil {
 		panic(err)
 	}
-	pgtest.ServeExamples(statement)
+	pgtest.ServeExamples(script(all))
 	pgtest.Main(m)
 }
 
@@ -66,9 +66,22 @@ func database(t testing.TB) string {
 
 func migrate(t testing.TB, url string) {
 	t.Helper()
-	statement, err := pglock.Migration("")
+	pgtest.Run(t, url, tableOf(t, ""))
+}
+
+// tableOf are the statements that make a table.
+func tableOf(t testing.TB, table string) string {
+	t.Helper()
+	all, err := pglock.Migrations(table)
 	require.NoError(t, err)
-	pgtest.Run(t, url, statement)
+	return script(all)
+}
+
+func script(all []pglock.Migration) (text string) {
+	for _, m := range all {
+		text += m.SQL
+	}
+	return text
 }
 
 // pool is the application's.

@@ -49,8 +49,11 @@ func (c *Client) acquire(ctx context.Context, lock *quorumLock, ask *redisstore.
 	h.weighLocked()
 	h.mu.Unlock()
 	h.await(ctx)
-	reply, err := h.outcome()
-	return answer(reply, c.middle(began)), err
+	reply, short := h.outcome()
+	if short != nil {
+		return luacall.AcquireReply{}, short()
+	}
+	return answer(reply, c.middle(began)), nil
 }
 
 // answer is an answer with the time of this client, which stands for that of a server.
@@ -58,27 +61,39 @@ func answer(reply store.AcquireReply, now int64) luacall.AcquireReply {
 	return luacall.AcquireReply{AcquireReply: reply, Now: now}
 }
 
-// await waits for the decision: one NodeTimeout, and as long again if the token must still be stored.
+// await waits for the decision: one NodeTimeout, and as long again if the token must still be stored, or if nodes are
+// being asked once more over new connections.
 //
-// The second wait cannot be added a third time: each hold confirms once.
+// The second wait cannot be added a third time.
 func (h *hold) await(ctx context.Context) {
 	if h.client.wait(ctx, h.decided) {
 		return
 	}
 	h.mu.Lock()
-	again := h.phase == confirming && !h.done
+	again := !h.done && (h.phase == confirming || h.askedAgainLocked())
 	h.mu.Unlock()
 	if again {
 		h.client.wait(ctx, h.decided)
 	}
 }
 
-// outcome settles the attempt. An attempt without a quorum releases its grants wherever they may be.
+// askedAgainLocked reports that some node is being asked for the second time.
+func (h *hold) askedAgainLocked() bool {
+	for i, n := range h.client.nodes {
+		if h.spots[i].stand == asked && n.sendsAgain() {
+			return true
+		}
+	}
+	return false
+}
+
+// outcome settles the attempt. An attempt without a quorum releases its grants wherever they may be, and short makes
+// its error, for which no mutex is held: it looks at errors that may be the application's.
 //
 // A vote may arrive between the end of await and the mutex. It counts, because only the phase under mu decides:
 // if the vote completed the quorum, the hold is live. Once this function has set done and has freed the hold, a
 // late vote finds the phase over, and is released.
-func (h *hold) outcome() (store.AcquireReply, error) {
+func (h *hold) outcome() (reply store.AcquireReply, short func() error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	c := h.client
@@ -99,7 +114,8 @@ func (h *hold) outcome() (store.AcquireReply, error) {
 	spare := len(c.nodes) - c.quorum
 	if len(failed) > spare || len(h.busy) == 0 {
 		c.holds.again(h.id)
-		return store.AcquireReply{}, c.noQuorum(yes, len(h.busy), failed)
+		busy := len(h.busy)
+		return reply, func() error { return c.noQuorum(yes, busy, failed) }
 	}
 	slices.Sort(h.busy)
 	// Once all but the spare leases have expired, the rest do not prevent a quorum. For the ticket see nodeID.
@@ -161,19 +177,29 @@ func (c *Client) free(ctx context.Context, h *hold) (luacall.ReleaseReply, error
 	h.awaited = true // the answer is kept for this call, or the next one
 	h.freeLocked()
 	h.mu.Unlock()
-	answered := c.wait(ctx, h.freed)
+	reply, short := h.freeOutcome(c.wait(ctx, h.freed))
+	if short != nil {
+		return luacall.ReleaseReply{}, short()
+	}
+	return luacall.ReleaseReply{ReleaseReply: reply, Now: c.middle(began)}, nil
+}
+
+// freeOutcome settles the release, for a call that has waited for it. Short makes its error, like that of outcome.
+func (h *hold) freeOutcome(answered bool) (reply store.ReleaseReply, short func() error) {
+	c := h.client
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !answered {
 		h.mark(leaving, asked)
 		h.tallyLocked()
 	}
-	reply := luacall.ReleaseReply{ReleaseReply: store.ReleaseReply{Status: store.Done}, Now: c.middle(began)}
+	reply.Status = store.Done
 	switch {
 	case !h.settled:
-		return luacall.ReleaseReply{}, c.noQuorum(h.countLocked(absent), 0, h.failed)
+		without, failed := h.countLocked(absent), maps.Clone(h.failed)
+		return reply, func() error { return c.noQuorum(without, 0, failed) }
 	case h.lost:
-		reply.Status = luacall.Gone
+		reply.Status = store.Gone
 	case h.yes > 0:
 		reply.Receivers = h.others
 	}
@@ -197,7 +223,9 @@ func (h *hold) freeLocked() {
 	for i := range h.spots {
 		at := &h.spots[i]
 		if at.stand == asked && at.ask.cancel() {
-			at.stand = absent
+			if at.stand = absent; at.unsure {
+				at.stand = doubtful
+			}
 		}
 		at.counted = believed && (at.stand == member || at.stand == granted || at.stand == asked)
 		h.releaseLocked(i)
@@ -238,12 +266,15 @@ func (h *hold) releaseLocked(i int) {
 	}
 	first := true // no copy of this request can have been carried out before
 	cmd.onAnswer = func(_ *command, reply luacall.QuorumReply, err error) bool {
+		first = first && !cmd.copied
+		failed := err != nil && !errors.Is(err, luacall.ErrConflict) // these may run code of the application's
+		settled, hopeless := failed && (unsent(err) || answered(err)), failed && isHopeless(err)
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		if err != nil && !errors.Is(err, luacall.ErrConflict) {
+		if failed {
 			h.failed[c.nodes[i]] = err
-			first = first && (unsent(err) || answered(err))
-			if c.clock.Now() < cmd.end && !isHopeless(err) {
+			first = first && settled
+			if c.clock.Now() < cmd.end && !hopeless {
 				h.tallyLocked()
 				return true
 			}
@@ -260,6 +291,7 @@ func (h *hold) releaseLocked(i int) {
 		again := serverclock.Again(store.Late(at.notAfter), reply.Now)
 		if now := c.clock.Now(); doubt && err == nil && again > 0 && now < cmd.end {
 			h.failed[c.nodes[i]], cmd.due = errDoubt, now+again
+			h.tallyLocked() // it is gone, and nobody waits for what may still come
 			return true
 		}
 		at.stand = absent

@@ -198,7 +198,7 @@ func (o *Options) check(nodes []redis.UniversalClient) error {
 		if !ok || single == nil {
 			continue // link reports what is wrong
 		}
-		addr := single.Options().Addr
+		addr := links.Address(single.Options().Addr)
 		if first, twice := at[addr]; twice {
 			return &rlock.ArgumentError{Name: fmt.Sprintf("nodes[%d]", i), Value: addr,
 				Problem: fmt.Sprintf("must not be the server of nodes[%d]", first)}
@@ -225,7 +225,20 @@ func (c *Client) link(nodes []redis.UniversalClient) error {
 
 // Stats returns what the Client does at this moment, like that of package rlock. A hold is one, on however many nodes
 // it stands, and so is a release.
-func (c *Client) Stats() rlock.Stats { return c.locks.Stats() }
+func (c *Client) Stats() rlock.Stats {
+	if c.check() != nil {
+		return rlock.Stats{}
+	}
+	return c.locks.Stats()
+}
+
+// check returns the error of a client that did not come from NewClient.
+func (c *Client) check() error {
+	if c == nil || c.locks == nil {
+		return &rlock.ArgumentError{Name: "client", Problem: "must come from redlock.NewClient"}
+	}
+	return nil
+}
 
 // Close ends the Client like that of package rlock: new calls and waiting ones return ErrClosed, the holds are
 // released, and every goroutine is joined. It does not wait for nodes that do not answer: what such a node has, or gets
@@ -237,6 +250,9 @@ func (c *Client) Stats() rlock.Stats { return c.locks.Stats() }
 // running under mu, and not once closed is true, nothing is added while Wait waits. What a silent node still has
 // of a hold ends there with its lease.
 func (c *Client) Close() error {
+	if err := c.check(); err != nil {
+		return err
+	}
 	err := c.locks.Close()
 	if c.workers.areClosed() {
 		return err

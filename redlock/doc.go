@@ -97,6 +97,11 @@
 // answers, or until its connection is given up, after which at most one connection at a time is tried; only the
 // requests in the first pipeline over it wait for the node then. A call that has no quorum without that node waits
 // once more, but only while the node has been late for less than that time again: it may be slow rather than down.
+//
+// A balancer may forget a connection and tell neither side. So if a node that has been quick does not answer within
+// half of NodeTimeout, its connection is closed, and what was sent is sent once more by a new one; calls that need this
+// node wait for it once more. With a NodeTimeout of less than 100 ms this is not done.
+//
 // When a frozen server thaws it has one pipeline to carry out, not everything that was asked meanwhile. The requests
 // in it carry a not-after in the server's own time, and are refused if they are late. A grant that arrives after the
 // attempt succeeded makes the node a member.

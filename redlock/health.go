@@ -1,7 +1,6 @@
 package redlock
 
 import (
-	"errors"
 	"time"
 )
 
@@ -17,6 +16,7 @@ const (
 type health struct {
 	inFlight bool          // a pipeline is under way
 	sentAt   time.Duration // when it was sent
+	again    bool          // it is sent for the second time, over a new connection
 	rtt      time.Duration // smoothed
 	failures int           // since it last worked
 	retryAt  time.Duration // after a failure: when the next pipeline may be sent
@@ -24,7 +24,21 @@ type health struct {
 }
 
 // begins records that a pipeline is sent.
-func (h *health) begins(now time.Duration) { h.inFlight, h.sentAt = true, now }
+func (h *health) begins(now time.Duration) { h.inFlight, h.sentAt, h.again = true, now, false }
+
+// suspectsAfter returns how long an answer over a connection that is there may take until the connection is suspected,
+// as one that was forgotten on the way; 0: it is not. A node whose answers are as slow as that is not suspected, nor is
+// one that has just failed, and nobody is where a busy machine may stand still for as long.
+func (h *health) suspectsAfter(timeout time.Duration) time.Duration {
+	const least, quick = 100 * time.Millisecond, 8
+	if timeout >= least && h.failures == 0 && h.rtt > 0 && h.rtt < timeout/quick {
+		return timeout / 2
+	}
+	return 0
+}
+
+// suspects records that what is under way is sent once more. Until the node answers, it is not known to be quick.
+func (h *health) suspects() { h.again, h.rtt = true, 0 }
 
 // silent reports that the last pipeline has been unanswered for longer than timeout; of a node that is down, that it is
 // unanswered. That pipeline finds out whether the node is back, and no other command waits for it.
@@ -69,14 +83,13 @@ func (h *health) works(took, timeout time.Duration) {
 //
 // A failure after a silence counts as two. The pauses are 20, 40, 80, 160, 320 and then 500 ms, so a node that is back
 // has a vote again within half a second. A server in its guard time is asked when that has passed.
-func (h *health) fails(now, took, timeout time.Duration, why error) {
+func (h *health) fails(now, took, timeout time.Duration, why error, refused *refusal) {
 	h.inFlight, h.why = false, why
 	if h.failures++; took > timeout {
 		h.failures = max(h.failures, 2) // it is not the connection alone
 	}
 	h.retryAt = now + min(firstPause<<min(h.failures-1, 10), lastPause)
-	var refused *refusal
-	if errors.As(why, &refused) {
+	if refused != nil {
 		h.retryAt = max(refused.until, now+firstPause)
 	}
 }

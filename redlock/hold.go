@@ -199,30 +199,35 @@ func (h *hold) prepare(
 // A node whose clock was not known refuses the first request (its not-after was 0), and says its time. It is
 // asked once more, and cmd.urgent marks that as done.
 func (h *hold) vote(i int, cmd *command, reply luacall.QuorumReply, err error) (again bool) {
+	n := h.client.nodes[i]
+	doubt := err != nil && !unsent(err) && !answered(err) // which may run code of the application's
+	missed := absent                                      // unless a copy may have got there
+	if doubt || cmd.copied {
+		missed = doubtful
+	}
+	if err == nil && reply.Status == luacall.Busy {
+		h.client.notices.longLease(n, reply.PTTL, h.client.guard)
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	at, n := &h.spots[i], h.client.nodes[i]
+	at := &h.spots[i]
 	if at.ask != cmd {
 		return false
 	}
+	at.unsure = at.unsure || missed == doubtful
 	switch {
 	case err != nil:
-		h.failed[n] = err
-		at.stand = absent
-		if !unsent(err) && !answered(err) {
-			at.stand, at.unsure = doubtful, true
-		}
+		h.failed[n], at.stand = err, missed
 	case reply.Status == luacall.TooLate:
 		if h.phase != over && !cmd.urgent { // its clock is known by now
 			cmd.urgent = true
 			return true
 		}
-		h.failed[n], at.stand = errLate, absent
+		h.failed[n], at.stand = errLate, missed
 	case reply.Status == luacall.Young:
-		h.failed[n], at.stand = ErrRestarted, absent
+		h.failed[n], at.stand = ErrRestarted, missed
 	case reply.Status == luacall.Busy:
 		h.busy = append(h.busy, reply.PTTL)
-		h.client.notices.longLease(n, reply.PTTL, h.client.guard)
 		at.stand = absent
 	default:
 		h.grantLocked(i, reply)

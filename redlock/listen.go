@@ -4,10 +4,12 @@ import (
 	"context"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/internal/redisstore"
 	"github.com/holdfast-go/holdfast/internal/redisstore/wake"
 	"github.com/holdfast-go/holdfast/internal/store"
@@ -42,6 +44,7 @@ func (e *ears) Wait() {
 	for _, n := range e.client.nodes {
 		if n.hub != nil {
 			n.hub.Close()
+			n.wants.Close()
 		}
 	}
 	e.Store.Wait()
@@ -76,6 +79,29 @@ func (e *ears) Heard(channel string) store.Heard {
 // Others implements [store.Store]. The client itself is not among the receivers of a release any more.
 func (*ears) Others(_ string, receivers int64) int { return int(max(receivers, 0)) }
 
+// ListenWanted implements [store.Store]. A lock on a quorum is not kept, so only breaks are heard of. The subscriptions
+// have connections of their own: a user who may not listen to this channel still hears of releases.
+func (e *ears) ListenWanted() {
+	for _, n := range e.client.nodes {
+		if n.wants != nil {
+			n.wants.Listen(keys.Wanted(e.client.host.Client)) // for as long as the client lives
+		}
+	}
+}
+
+// TellBroken implements [store.Teller]. One message that arrives is enough.
+func (e *ears) TellBroken(ctx context.Context, key, id string) {
+	var all sync.WaitGroup
+	for _, n := range e.client.nodes {
+		if at, ok := n.server.(redisServer); ok {
+			all.Go(func() {
+				_ = at.rdb.Publish(ctx, keys.Wanted(store.ClientOf(id)), redisstore.BrokenMessage(key, id)).Err()
+			})
+		}
+	}
+	all.Wait()
+}
+
 // ticket is a waiter's, at all nodes.
 type ticket struct {
 	ears    *ears
@@ -101,16 +127,19 @@ func (t *ticket) Leave() {
 	}
 }
 
-// newHub listens to the server of a node, whose connections are vetted like all others.
-func newHub(c *Client, rdb *redis.Client) *wake.Hub {
-	return wake.New(wake.Config{
+// newHubs listen to the server of a node, whose connections are vetted like all others: to releases, and to breaks.
+func newHubs(c *Client, rdb *redis.Client) (hub, wants *wake.Hub) {
+	releases := wake.Config{
 		Open:    func(ctx context.Context) *redis.PubSub { return rdb.Subscribe(ctx) },
 		Shard:   func(context.Context, string) string { return "" },
 		Moved:   func(context.Context) {},
 		Sharded: func(context.Context) (bool, error) { return false, nil },
 		Wheel:   c.host.Wheel, Clock: c.host.Clock,
 		Linger: linger, Limit: 2 * c.patience,
-	})
+	}
+	breaks := releases
+	breaks.Said, breaks.Stands, breaks.Denied = redisstore.Hears(c.host), c.host.Missed, time.Minute
+	return wake.New(releases), wake.New(breaks)
 }
 
 // listens reports whether releases can be heard of.

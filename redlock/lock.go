@@ -22,8 +22,7 @@ import (
 // It is like the *rlock.Lock of package rlock except that a hold cannot be exported, and that Inspect and Break rely on
 // what a quorum of the nodes says.
 func New(client *Client, name string, opts ...rlock.Option) *rlock.Lock {
-	if client == nil || client.locks == nil {
-		err := &rlock.ArgumentError{Name: "client", Problem: "must come from redlock.NewClient"}
+	if err := client.check(); err != nil {
 		return (*rlock.Lock)(handle.New(&handle.Parts{Err: err}))
 	}
 	l := &quorumLock{client: client, name: name}

@@ -2,6 +2,7 @@ package redlock
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -175,12 +176,19 @@ func (r *round) onAnswer(at int, of []int, ttls []int64, reply luacall.QuorumRep
 
 // conclude returns the results of the holds. A hold that a quorum has is given to the nodes that lack it.
 func (r *round) conclude(ttls []int64) ([]luacall.RenewStatus, error) {
+	said, failed, most, why := r.settle(ttls)
+	if failed > 0 && failed == len(said) {
+		return nil, r.client.noQuorum(most, 0, why) // no mutex is held: an error may be the application's
+	}
+	return said, nil
+}
+
+func (r *round) settle(ttls []int64) (said []luacall.RenewStatus, failed, most int, why map[*node]error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
 	r.silent.blame(r.failed)
-	said := make([]luacall.RenewStatus, len(r.holds))
-	failed, most := 0, 0
+	said = make([]luacall.RenewStatus, len(r.holds))
 	for i, h := range r.holds {
 		said[i] = r.sayLocked(i)
 		switch {
@@ -192,10 +200,7 @@ func (r *round) conclude(ttls []int64) ([]luacall.RenewStatus, error) {
 			h.giveUp()
 		}
 	}
-	if failed > 0 && failed == len(said) {
-		return nil, r.client.noQuorum(most, 0, r.failed)
-	}
-	return said, nil
+	return said, failed, most, maps.Clone(r.failed)
 }
 
 // renewalAt is the question for node i about the hold. It reports false if the node cannot have it.

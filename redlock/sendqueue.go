@@ -3,10 +3,12 @@ package redlock
 import (
 	"context"
 	"errors"
+	"net"
 	"sync"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/quorum"
+	"github.com/holdfast-go/holdfast/internal/redisstore/links"
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/redisstore/wake"
 )
@@ -35,6 +37,10 @@ type command struct {
 	// never under a send queue's mutex. If it returns true the command is sent again.
 	onAnswer func(cmd *command, reply luacall.QuorumReply, err error) (again bool)
 
+	// copied is true once a copy was sent that may still be carried out, though nothing was heard of it. Only the
+	// goroutine that has the command sets it.
+	copied bool
+
 	// Guarded by sendQueue.mu.
 	queued bool
 }
@@ -51,10 +57,12 @@ type command struct {
 // A timeline of a node that freezes, with a NodeTimeout of 200 ms and a link timeout of 3 s:
 //
 //	0 ms      a pipeline is sent, with an acquisition
+//	100 ms    the node has been quick so far, so its connection may have been forgotten on the way: that is closed,
+//	          and a new one made, over which the pipeline is sent once more if the node answers the greeting
 //	200 ms    the acquisition's caller goes on without the node; from now on the node is silent
 //	400 ms    also commands that are patient are refused now, without being sent
-//	3,000 ms  the pipeline fails; its commands get the error, and the node is down
-//	3,040 ms  one pipeline may be sent, over a new connection, if there is anything to send; until it is answered
+//	3,100 ms  the pipeline fails; its commands get the error, and the node is down
+//	3,140 ms  one pipeline may be sent, over a new connection, if there is anything to send; until it is answered
 //	          all other commands are refused
 type node struct {
 	sendQueue
@@ -62,6 +70,7 @@ type node struct {
 	client *Client
 	server quorum.Server
 	hub    *wake.Hub // hears of releases; nil: nobody listens to such a server
+	wants  *wake.Hub // hears of breaks, once the client listens; nil: as hub
 }
 
 // At most one goroutine, run, serves it. running is true from before it is started until it has found the queue
@@ -218,25 +227,40 @@ func takeFrom(queue *[]*command, batch []*command, now time.Duration) []*command
 	return batch
 }
 
-// send sends a batch, waits for its answers, and passes them to onAnswer.
+// send sends a batch, waits for its answers, and passes them to onAnswer. If the connection may have been forgotten,
+// the batch is sent once more, by a new one.
 //
 // The limit is patience and not NodeTimeout, because the two answer different questions: callers stop waiting
 // after NodeTimeout, but a reply that comes later is still worth reading, since it tells what the node has
 // done. Client.life ends it early at Close.
 func (q *sendQueue) send(batch []*command) {
+	if silence := q.sendOnce(batch, nil); silence != nil {
+		_ = q.sendOnce(batch, silence)
+	}
+}
+
+// sendOnce sends a batch. It returns an error if that has to be repeated; silence is the error of the time before. A
+// command of which only a copy was sent, and that is no longer needed, has that error.
+func (q *sendQueue) sendOnce(batch []*command, silence error) error {
 	c := q.node.client
 	sent := c.clock.Now()
-	asked := batch[:0]
+	asked := make([]*command, 0, len(batch))
 	var calls []*luacall.Call[luacall.QuorumReply]
 	for _, cmd := range batch {
 		if call := cmd.make(sent); call != nil {
 			asked, calls = append(asked, cmd), append(calls, call)
+		} else if cmd.copied {
+			q.settle(cmd, luacall.QuorumReply{}, silence)
 		}
 	}
 	if len(calls) > 0 {
-		ctx, cancel := context.WithTimeout(c.workers.life, c.patience)
-		q.node.server.Send(ctx, calls)
-		cancel()
+		suspected := q.exchange(calls, silence)
+		if suspected != nil {
+			for _, cmd := range asked {
+				cmd.copied = true
+			}
+			return suspected
+		}
 	}
 	now := c.clock.Now()
 	var failed []*command
@@ -254,6 +278,50 @@ func (q *sendQueue) send(batch []*command) {
 	for _, cmd := range failed {
 		q.settle(cmd, luacall.QuorumReply{}, why)
 	}
+	return nil
+}
+
+// exchange sends calls. It returns their error if it is the connection that is suspected, and not the node. That is so
+// if a node that is quick does not answer over a connection that is there, within half of NodeTimeout. If a connection
+// has to be made, the limit moves (see [links.Within]).
+func (q *sendQueue) exchange(calls []*luacall.Call[luacall.QuorumReply], silence error) (suspected error) {
+	c := q.node.client
+	ctx, cancel := context.WithTimeout(c.workers.life, c.patience)
+	defer cancel()
+	within := ctx
+	limit := q.suspectsAfter()
+	if silence != nil {
+		limit = 0
+	}
+	if limit > 0 {
+		within = links.Within(ctx, limit)
+	}
+	q.node.server.Send(within, calls)
+	if limit == 0 || c.workers.life.Err() != nil {
+		return nil
+	}
+	err := broken(calls)
+	if timeout := net.Error(nil); !errors.As(err, &timeout) || !timeout.Timeout() || unsent(err) {
+		return nil
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.health.suspects()
+	return err
+}
+
+// suspectsAfter returns after how long the connection is suspected; 0: not before it is given up.
+func (q *sendQueue) suspectsAfter() time.Duration {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.health.suspectsAfter(q.node.client.timeout)
+}
+
+// sendsAgain reports that what is under way is being sent for the second time.
+func (q *sendQueue) sendsAgain() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.health.inFlight && q.health.again
 }
 
 // broken returns the error that shows that the link to the server failed, rather than a script.
@@ -295,7 +363,7 @@ func (q *sendQueue) record(now, took time.Duration, failure error) (failed []*co
 	if failure == nil {
 		q.health.works(took, q.node.client.timeout)
 	} else {
-		q.health.fails(now, took, q.node.client.timeout, failure)
+		q.health.fails(now, took, q.node.client.timeout, failure, refused)
 		failed = append(giveUp(&q.urgent), giveUp(&q.normal)...)
 	}
 	q.mu.Unlock()

@@ -24,7 +24,7 @@ func (n *node) link(rdb redis.UniversalClient, limits links.Limits) error {
 	if err != nil {
 		return err
 	}
-	n.hub = newHub(n.client, client)
+	n.hub, n.wants = newHubs(n.client, client)
 	if tell := n.client.core.Engine.OnCommand(); tell != nil {
 		client.AddHook(redisstore.Reporter(n.client.clock, tell))
 	}

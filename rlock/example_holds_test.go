@@ -18,7 +18,7 @@ import (
 func ExampleLostError() {
 	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv("REDIS_ADDR")}) // "" is localhost:6379
 	defer rdb.Close()
-	client, err := rlock.NewClient(rdb, &rlock.ClientOptions{Lease: 300 * time.Millisecond})
+	client, err := rlock.NewClient(rdb, &rlock.ClientOptions{Lease: 1500 * time.Millisecond})
 	if err != nil {
 		fmt.Println(err)
 		return

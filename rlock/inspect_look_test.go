@@ -145,9 +145,9 @@ func TestInspectCountsWaitersBehindALocalHold(t *testing.T) {
 func TestInspectTakesOneRoundTrip(t *testing.T) {
 	t.Parallel()
 	lab := newTimeLab(t)
-	client := lab.client(t, rlock.ClientOptions{})
-	lock := rlock.New(client, "order")
-	hold := timeLock(t, t.Context(), lock)
+	// Another client has the hold: its renewals, and what it does to hear of a break, are no requests of Inspect's.
+	hold := timeLock(t, t.Context(), rlock.New(lab.outside(t, rlock.ClientOptions{}), "order"))
+	lock := rlock.New(lab.client(t, rlock.ClientOptions{}), "order")
 	inspect(t, lock) // the server learns the script
 	every := func(faultproxy.Request) bool { return true }
 	before := lab.proxy.Requests(every)

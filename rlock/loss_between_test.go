@@ -87,7 +87,12 @@ func TestUnlockAfterALossLeavesNoGoroutine(t *testing.T) {
 		}
 		all.Wait()
 	}
-	round(0) // what the client makes once, it keeps: connections, its wheel
+	// What the client makes once, it keeps: connections, its wheel, and what hears of breaks.
+	_, unlock, err := rlock.New(client, fmt.Sprint(name, " beside")).Lock(t.Context())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, unlock()) }()
+	redistest.Eventually(t, timeLimit, func() bool { return server.Listeners(t) > 0 }, "the client does not listen")
+	round(0)
 	before := runtime.NumGoroutine()
 	for n := range rounds {
 		round(n + 1)

@@ -14,8 +14,9 @@ type ClientOptions struct {
 	// is renewed every third of it. Zero means 30 s; the minimum is 100 ms.
 	Lease time.Duration
 
-	// MaxPoll is how long a waiter relies on Redis's messages before it asks again: even if every message is lost, a
-	// waiter gets the lock this long after a release. Zero means 1 s.
+	// MaxPoll is how long a waiter relies on Redis's messages before it asks again: even if every message is lost, it
+	// asks this long after a release. While it hears nothing, and sees that the lock was taken anew since it asked, it
+	// asks more often, each 10 ms at most. Zero means 1 s.
 	MaxPoll time.Duration
 
 	// MaxWait limits how long Lock waits, as the option of that name does, for every handle of the Client without that

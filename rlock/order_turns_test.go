@@ -103,8 +103,10 @@ func TestSixtyFourWaitersTakeTurnsInOrder(t *testing.T) {
 	require.Equal(t, requests, sent.acquire, "every id began with one script: %+v", sent)
 	require.Equal(t, requests, sent.release, "every id ended with one script: %+v", sent)
 	inspections := 1
-	require.Equal(t, int64(requests+sent.release+inspections), conductCalls(t, server)-calls,
-		"nothing else was sent: %+v", sent)
+	others := conductCalls(t, server) - calls - int64(requests+sent.release+inspections)
+	require.GreaterOrEqual(t, others, int64(0), "%+v", sent)
+	require.LessOrEqual(t, others, int64(3),
+		"nothing else was sent, but as the client began to listen it asked whether it missed a break: %+v", sent)
 	require.LessOrEqual(t, sent.release, 2+int(took/(8*time.Millisecond)),
 		"the lock is released no oftener than the runs' bounds say: %+v in %v", sent, took)
 	require.Empty(t, conductHeldKeys(t, server))

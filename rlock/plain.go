@@ -73,7 +73,12 @@ var plainTraits = store.Traits{
 func (p *plain) Acquire(
 	ctx context.Context, conn luacall.Conn, ask *redisstore.Ask,
 ) (luacall.AcquireReply, error) {
-	if ask.From != "" {
+	switch {
+	case ask.More:
+		return luacall.Mint(luacall.MintArgs{
+			Lock: p.key, Token: p.token, ID: ask.ID, NotAfter: ask.NotAfter, FenceTTL: p.fenceTTL,
+		}).Run(ctx, conn)
+	case ask.From != "":
 		return luacall.Adopt(luacall.AdoptArgs{
 			Lock: p.key, From: ask.From, To: ask.ID, Lease: ask.Lease.Milliseconds(), NotAfter: ask.NotAfter,
 		}).Run(ctx, conn)

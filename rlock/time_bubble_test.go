@@ -48,7 +48,7 @@ func inBubble(t *testing.T, test func(t *testing.T, sim *timeSim)) {
 var timeScripts = func() map[string]string {
 	names := make(map[string]string)
 	for _, name := range []string{
-		"acquire", "levels", "release", "retain", "adopt", "renew", "inspect",
+		"acquire", "acquire_all", "levels", "release", "retain", "adopt", "mint", "renew", "inspect",
 	} {
 		names[luacall.SHA(name)] = name
 	}

@@ -113,3 +113,31 @@ func TestWantedArguments(t *testing.T) {
 		require.NoError(t, hold.unlock())
 	})
 }
+
+// A hold that came by Import is told that others wait, as one that came by Lock (defect G9).
+func TestAnImportedHoldIsWanted(t *testing.T) {
+	t.Parallel()
+	for name, option := range map[string]rlock.Option{"Yields": rlock.Yields(), "Keep": rlock.Keep(keepFor)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(t *testing.T, sim *timeSim) {
+				from := rlock.New(sim.client(t, rlock.ClientOptions{Lease: keepLease}), "n")
+				token, err := from.Export(timeLock(t, t.Context(), from).ctx)
+				require.NoError(t, err)
+				lock := rlock.New(sim.client(t, rlock.ClientOptions{Lease: keepLease}), "n", option)
+				held, unlock, err := lock.Import(t.Context(), token)
+				require.NoError(t, err)
+				wanted, err := lock.Wanted(held)
+				require.NoError(t, err)
+				time.Sleep(50 * time.Millisecond)
+				require.False(t, isClosed(wanted))
+				_, _, err = from.TryLock(t.Context())
+				require.ErrorIs(t, err, rlock.ErrBusy)
+				time.Sleep(time.Millisecond)
+				require.True(t, isClosed(wanted))
+				require.NoError(t, unlock())
+				require.False(t, sim.holds("n"))
+			})
+		})
+	}
+}

@@ -179,7 +179,7 @@ func TestAReaderThatAwaitsLeaves(t *testing.T) {
 	inJoinLab(t, func(t *testing.T, l *joinLab) {
 		a := l.far(4*ms, rlock.ClientOptions{})
 		a.read().frees(t)
-		before := l.runs()
+		before := l.runs("rw_read")
 		first := a.start(t.Context(), a.Read())
 		var all []<-chan hold
 		for i := range 8 { // before the answer comes, and at that instant
@@ -197,7 +197,7 @@ func TestAReaderThatAwaitsLeaves(t *testing.T) {
 			}
 		}
 		time.Sleep(asEver)
-		require.Equal(t, before+1, l.runs())
+		require.Equal(t, before+1, l.runs("rw_read"))
 		l.counts(h.known(t).ID, "1")
 		h.frees(t)
 		time.Sleep(asEver)

@@ -25,7 +25,7 @@ func writeSide(client *rlock.Client, name string, opts ...rlock.Option) *rlock.L
 // TestWriteConformance holds the write side to what every lock of the module promises.
 func TestWriteConformance(t *testing.T) {
 	t.Parallel()
-	conform(t, [2]side{writeSide, writeSide}, conformance.MinHolds|conformance.Notes)
+	conform(t, [2]side{writeSide, writeSide}, conformance.MinHolds|conformance.Notes|conformance.Keeping)
 }
 
 // TestReadConformance holds the read side to it, as far as readers do not exclude one another: who finds them
@@ -33,26 +33,18 @@ func TestWriteConformance(t *testing.T) {
 func TestReadConformance(t *testing.T) {
 	t.Parallel()
 	conform(t, [2]side{readSide, writeSide},
-		conformance.Exclusion|conformance.Fencing|conformance.MinHolds|conformance.Notes)
+		conformance.Exclusion|conformance.Fencing|conformance.MinHolds|conformance.Notes|conformance.Keeping)
 }
 
 // conform runs the suite over two clients, each with its side.
 func conform(t *testing.T, sides [2]side, lacks conformance.Lacks) {
 	server := redistest.Shared(t)
 	conformance.Run(t, func(t testing.TB, lease time.Duration) conformance.Lab {
-		var sent redistest.Meter
-		var clients [2]*rlock.Client
-		for i := range clients {
-			clients[i] = onredis.Client(t, server.Addr(), &sent, rlock.ClientOptions{Lease: lease})
+		lab, clients := onredis.Lab(t, server.Addr(), rlock.ClientOptions{Lease: lease})
+		lab.Lock = func(client int, name string, opts ...rlock.Option) conformance.Lock {
+			return sides[client](clients[client], name, opts...)
 		}
-		return conformance.Lab{
-			Lock: func(client int, name string, opts ...rlock.Option) conformance.Lock {
-				return sides[client](clients[client], name, opts...)
-			},
-			Close: func(client int) error { return clients[client].Close() },
-			Sent:  sent.Sent,
-			Lease: lease,
-			Lacks: lacks,
-		}
+		lab.Lacks = lacks
+		return lab
 	})
 }

@@ -21,10 +21,11 @@
 //
 // # What is promised, and what is not
 //
-// Where readers and writers use this module, readers do not starve writers. A writer that waits for readers closes a
-// gate, a key beside the lock, and new readers queue behind it. A reader that holds already keeps its hold, and
-// re-enters with its context. The gate stays closed for a few poll intervals, at most a lease, and the writer renews it
-// while it waits. If the writer's process dies, the gate opens by itself. TryLock does not wait and closes no gate.
+// Where readers and writers use this module, readers do not starve writers. A writer that waits for readers, of its own
+// process or of others, closes a gate, a key beside the lock, and new readers of all processes queue behind it. A
+// reader that holds already keeps its hold, and re-enters with its context. The gate stays closed for a few poll
+// intervals, at most a lease, and the writer renews it while it waits. If the writer's process dies, the gate opens by
+// itself. TryLock does not wait and closes no gate.
 //
 // Not promised:
 //   - An order. When a writer unlocks, all waiters are woken, and any of them may be first.
@@ -60,6 +61,10 @@
 // reader then carries 43, and the next writer gets at least 44. Storage that keeps the highest token of a writer and
 // refuses smaller ones rejects a stale writer. A reader that finds a higher token stored than its own knows that
 // somebody has written since.
+//
+// Where Redis has no token of the name, the first reader takes one from the server's clock. So the tokens of readers do
+// not fall when data is lost. They do fall if Redis comes back with older data, such as a backup: such a reader sees a
+// higher token in the storage, as if somebody had written since.
 //
 // # Operators
 //

@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
 	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/rwlock"
 )
 
 // gated waits until a writer has shut the gate.
@@ -58,23 +59,43 @@ func TestReadersThatComeLaterWaitBehindAWriter(t *testing.T) {
 	l.clean()
 }
 
-// In one process the line does what the gate does between processes: the writer has not even asked Redis.
+// Defect G59: a writer that waits behind a reader of its own process shuts the gate to all processes.
 func TestReadersOfAProcessWaitBehindItsWriter(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	a := l.peer(rlock.ClientOptions{})
+	a, b := l.peer(rlock.ClientOptions{}), l.peer(rlock.ClientOptions{})
 	first := a.read()
 	writer := a.wait(a.Write())
 	a.busy(a.Read())
 	later := a.wait(a.Read())
 	inner := a.take(a.Read(), first.ctx)
 	inner.frees(t)
-	require.Zero(t, l.rdb.Exists(t.Context(), l.gate()).Val())
+	l.gated()
+	b.busy(b.Read())
+	seen, err := b.Write().Inspect(t.Context())
+	require.NoError(t, err)
+	require.Positive(t, seen.Waiters, "of the other process")
+	elsewhere := b.wait(b.Read())
 	first.frees(t)
 	w := l.arrives(writer)
 	require.Empty(t, later)
+	require.Empty(t, elsewhere)
 	w.frees(t)
 	l.arrives(later).frees(t)
+	l.arrives(elsewhere).frees(t)
+	l.clean()
+}
+
+// A writer that gives up behind a reader of its own process says so, though it asked Redis (defect G59).
+func TestAWriterThatGivesUpBehindAReaderOfItsProcessSaysSo(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	a := l.peer(rlock.ClientOptions{})
+	first := a.read()
+	_, _, err := rwlock.New(a.client, l.name, rlock.MaxWait(200*time.Millisecond)).Write().Lock(t.Context())
+	require.ErrorIs(t, err, rlock.ErrBusy)
+	require.ErrorContains(t, err, "of this process has it")
+	first.frees(t)
 	l.clean()
 }
 

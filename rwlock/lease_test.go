@@ -140,3 +140,28 @@ func TestARestartThatForgotEverything(t *testing.T) {
 	again.frees(t)
 	l.clean()
 }
+
+// The tokens of readers do not fall either when Redis loses its data: what one read is not taken for older than what
+// a writer wrote before (defect G46).
+func TestReadersTokensDoNotFallWhenTheDataIsLost(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	l := labOn(t, server)
+	a, b := l.peer(rlock.ClientOptions{}), l.peer(rlock.ClientOptions{})
+	w := a.write()
+	last := w.known(t).Fence
+	w.frees(t)
+	for range 3 {
+		server.FlushAll(t)
+		r, other := a.read(), b.read()
+		first := r.known(t).Fence
+		require.Greater(t, first, last)
+		require.Equal(t, first, other.known(t).Fence)
+		r.frees(t)
+		other.frees(t)
+		w = b.write()
+		last = w.known(t).Fence
+		require.Greater(t, last, first)
+		w.frees(t)
+	}
+}

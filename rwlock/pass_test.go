@@ -108,8 +108,8 @@ func TestWhatIsNotPassedToTheNextWriter(t *testing.T) {
 	}
 }
 
-// R3: a read hold that outlives the write hold around it keeps writers out, those of its process too, and lets
-// readers of other processes in.
+// R3: a read hold that outlives the write hold around it keeps writers out, those of its process too. One of these that
+// waits then shuts the gate, as it would in any other process.
 func TestADowngradeIsNotPassedOn(t *testing.T) {
 	t.Parallel()
 	l := newPassLab(t)
@@ -117,10 +117,9 @@ func TestADowngradeIsNotPassedOn(t *testing.T) {
 	first, behind := l.passRun(a, a.Write(), a.Write())
 	kept := a.take(a.Read(), first.ctx)
 	first.frees(t)
-	other := b.read()
-	require.Empty(t, behind[0])
+	l.gated()
+	b.busy(b.Read())
 	require.ErrorIs(t, kept.ends(t), rlock.ErrReleased, "its context is a child of the write hold's")
-	other.frees(t)
 	require.Empty(t, behind[0])
 	require.NoError(t, kept.unlock())
 	second := l.arrives(behind[0])
@@ -128,19 +127,36 @@ func TestADowngradeIsNotPassedOn(t *testing.T) {
 	l.clean()
 }
 
-// A reader that stands first ends the run, and those of other processes come in with it.
+// A reader that stands first ends the run, and those of other processes come in with it. No writer waits behind it:
+// that one shuts the gate for later readers, and the other process's would be in or out by chance.
 func TestAReaderThatStandsFirstEndsTheRun(t *testing.T) {
 	t.Parallel()
 	l := newPassLab(t)
 	a, b := l.peer(rlock.ClientOptions{}), l.peer(rlock.ClientOptions{})
-	first, behind := l.passRun(a, a.Write(), a.Read(), a.Write())
+	first, behind := l.passRun(a, a.Write(), a.Read())
 	other := b.wait(b.Read())
 	l.listeners(2)
 	first.frees(t)
 	mine, theirs := l.arrives(behind[0]), l.arrives(other)
-	require.Empty(t, behind[1])
+	writer := a.wait(a.Write())
+	l.gated()
 	mine.frees(t)
+	require.Empty(t, writer)
 	theirs.frees(t)
+	l.arrives(writer).frees(t)
+	l.clean()
+}
+
+// A reader is not passed over by a writer that stands behind it.
+func TestAReaderBetweenWritersHasItsTurn(t *testing.T) {
+	t.Parallel()
+	l := newPassLab(t)
+	a := l.peer(rlock.ClientOptions{})
+	first, behind := l.passRun(a, a.Write(), a.Read(), a.Write())
+	first.frees(t)
+	reader := l.arrives(behind[0])
+	require.Empty(t, behind[1])
+	reader.frees(t)
 	l.arrives(behind[1]).frees(t)
 	l.clean()
 }

@@ -26,7 +26,7 @@ func (r reader) Traits() *store.Traits       { return &readTraits }
 
 // A read inside a write passes the queue.
 var readTraits = store.Traits{
-	Kind: string(lock.KindRead), Shares: true,
+	Layout: store.ReadersWriter, Kind: string(lock.KindRead), Shares: true,
 	Under: func(_, mode string) (bool, error) { return mode == writeMode, nil },
 }
 
@@ -42,6 +42,7 @@ func (r reader) Acquire(
 	return luacall.AcquireRead(luacall.AcquireReadArgs{
 		Lock: r.key, Hold: r.hold(ask.ID), Gate: r.gate, Token: r.token,
 		ID: ask.ID, Under: ask.Under, Lease: ask.Lease.Milliseconds(), NotAfter: ask.NotAfter,
+		FenceTTL: r.fenceTTL,
 	}).Run(ctx, conn)
 }
 

@@ -50,13 +50,24 @@ func New(client *rlock.Client, name string, opts ...rlock.Option) *Lock {
 // re-enters, also while a writer waits. Otherwise it waits for writers, those included that came earlier
 // and wait themselves, as far as they are this module's.
 //
-// Its fencing tokens are not below the last writer's, and below the next one's; 0 if there was none.
-func (l *Lock) Read() *rlock.Lock { return l.read }
+// Its fencing tokens are not below the last writer's, and below the next one's. The package's documentation says what
+// they are after Redis lost its data or came back with older data.
+func (l *Lock) Read() *rlock.Lock {
+	if l == nil {
+		return nil // whose calls say so
+	}
+	return l.read
+}
 
 // Write is the side of the writers: one holds it, and nobody else holds either side.
 //
 // With a context that carries a read hold of this lock, and no write hold, it is refused with ErrUpgrade.
-func (l *Lock) Write() *rlock.Lock { return l.write }
+func (l *Lock) Write() *rlock.Lock {
+	if l == nil {
+		return nil
+	}
+	return l.write
+}
 
 // Redisson's names beside a read-write lock's own.
 const (

@@ -22,15 +22,18 @@ var (
 )
 
 func (w writer) Mode() string              { return writeMode }
-func (w writer) Excludes(string) bool      { return true }
 func (w writer) Follows(string) bool       { return true }
 func (w writer) Inherits(held string) bool { return held == writeMode }
+
+// Excludes is not true of readers: behind one of its own process a writer asks as behind any other, and so shuts the
+// gate to the readers of all processes.
+func (w writer) Excludes(held string) bool { return held == writeMode }
 
 func (w writer) Traits() *store.Traits { return &writeTraits }
 
 // writeTraits say that an attempt that finds readers shuts the gate, which Release opens.
 var writeTraits = store.Traits{
-	Kind: string(lock.KindWrite), Passes: true, Counts: true, Marks: true, Under: upgrade,
+	Layout: store.ReadersWriter, Kind: string(lock.KindWrite), Passes: true, Counts: true, Marks: true, Under: upgrade,
 }
 
 // upgrade refuses to make a writer of a reader. A context that carries a write hold as well re-enters that and

@@ -50,7 +50,14 @@ checked_by_vale() {
 }
 
 check gofmt formatted
+# checked_by_holdfastvet looks for misuses of our own locks in all modules, by our own analyzer.
+checked_by_holdfastvet() {
+	go build -o "$scratch/holdfastvet" ./holdfastvet/cmd/holdfastvet || return 1
+	go vet -vettool="$scratch/holdfastvet" work
+}
+
 check vet go vet work # the packages of all modules of the workspace
+check holdfastvet checked_by_holdfastvet
 check staticcheck go run "$staticcheck" work
 check tidy ended tidy $tidying
 check api go run ./scripts/api

@@ -6,6 +6,6 @@ set -eu
 "$(dirname "$0")/setup-cc.sh"
 command -v spin >/dev/null || "$(dirname "$0")/install.sh" spin || true
 command -v spin >/dev/null || {
-	echo "setup-spin: make test and make spec check models with Spin: install spin (Debian: apt-get install spin)." >&2
+	echo "setup-spin: make test-all and make spec check models with Spin: install spin (Debian: apt-get install spin)." >&2
 	exit 1
 }

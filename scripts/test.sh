@@ -65,9 +65,9 @@ fast)
 	joined
 	;;
 slow)
-	aside 19 search -p 1 -run "$computing" -timeout 15m
+	aside 19 search -p 1 -run "$computing" -timeout 40m
 	# These wait most of their time: for round trips that are made longer, leases, and failovers.
-	tests bench -p 3 -timeout 5m
+	tests bench -p 3 -timeout 15m
 	tests slow $race -p 3 -timeout 25m
 	# What builds programs keeps both processors and the disk busy, so no histories run beside it.
 	tests building $race -p 2 -timeout 25m

@@ -2,20 +2,34 @@ package semaphore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// Available returns how many permits are free, those whose leases have ended included: 0 if none are, if more are held
-// than the capacity, or if no capacity was set. The number may have changed by the time it returns.
+// Available returns how many permits are free, those whose leases have ended included: 0 if none are, or if more are
+// held than the capacity. If no capacity was set, the error is [ErrNoCapacity]. The number may have changed by the time
+// it returns.
 func (s *Semaphore) Available(ctx context.Context) (int64, error) {
 	if err := s.check(ctx); err != nil {
 		return 0, err
 	}
-	reply, err := s.change(ctx, store.Change{Verb: store.Look})
-	return max(reply.Value, 0), err
+	free, err := s.look(ctx, store.Look)
+	return max(free, 0), err
+}
+
+// look reads a number of a semaphore, and sets the capacity that the handle has if there is none.
+func (s *Semaphore) look(ctx context.Context, verb store.Verb) (int64, error) {
+	n, err := capacityOf(s.change(ctx, store.Change{Verb: verb}))
+	if !errors.Is(err, ErrNoCapacity) || s.own.Capacity == 0 {
+		return n, err
+	}
+	if _, err := s.SetCapacityIfAbsent(ctx, s.own.Capacity); err != nil {
+		return 0, err
+	}
+	return capacityOf(s.change(ctx, store.Change{Verb: verb}))
 }
 
 // Capacity returns how many permits there are in all, held or free. If no capacity was set, the error is
@@ -24,7 +38,7 @@ func (s *Semaphore) Capacity(ctx context.Context) (int64, error) {
 	if err := s.check(ctx); err != nil {
 		return 0, err
 	}
-	return capacityOf(s.change(ctx, store.Change{Verb: store.Size}))
+	return s.look(ctx, store.Size)
 }
 
 // SetCapacity sets how many permits there are in all, 0 or more, at first or while permits are held. The number is
@@ -35,8 +49,9 @@ func (s *Semaphore) Capacity(ctx context.Context) (int64, error) {
 // 0 and below what a waiter asks for, the waiter gets a *[CapacityError], because it would wait forever; with
 // [WaitForCapacity] it goes on waiting.
 //
-// Until a capacity is set there are no permits: Acquire waits, and TryAcquire is refused. If the wait ends without
-// one, both return [ErrNoCapacity]. The same holds after Redis lost its data.
+// Until a capacity is set there are no permits: Acquire waits, which is logged, and TryAcquire is refused. If the wait
+// ends without one, both return [ErrNoCapacity]. The same holds after Redis lost its data: a capacity that was set by a
+// call is gone then, and one that the handle has ([Capacity]) is set again.
 //
 // The capacity stays until [Semaphore.Delete], or until the expiry of [ExpireUnused].
 func (s *Semaphore) SetCapacity(ctx context.Context, n int64) error {

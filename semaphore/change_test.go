@@ -43,9 +43,8 @@ func TestACapacityIsChanged(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, []int64{free, all}, []int64{available, capacity})
 		}
-		available, err := s.Available(ctx)
-		require.NoError(t, err)
-		require.Zero(t, available)
+		_, err := s.Available(ctx)
+		require.ErrorIs(t, err, semaphore.ErrNoCapacity)
 		_, err = s.Capacity(ctx)
 		require.ErrorIs(t, err, semaphore.ErrNoCapacity)
 		_, err = s.AddCapacity(ctx, 1)

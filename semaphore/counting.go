@@ -15,6 +15,9 @@ import (
 // back when it died are gone until another process calls Release for them; if that is unacceptable, use [New]. All
 // methods are safe for concurrent use.
 //
+// A number that Redis lost is gone: there are no permits until somebody calls Set or Release, and those that were taken
+// before are added as they are given back.
+//
 // Every call counts once, even if its request is sent again. If the error matches rlock.ErrUnavailable, it is unknown
 // whether the call was carried out; an Acquire or TryAcquire is then undone.
 type Counting struct{ handle }
@@ -28,6 +31,12 @@ func NewCounting(client *rlock.Client, name string, opts ...rlock.Option) *Count
 		h.err = &rlock.ArgumentError{
 			Name: "ExpireUnused", Value: h.own.Unused,
 			Problem: "does not work with a counting semaphore, whose permits nobody owns: use New",
+		}
+	}
+	if h.err == nil && h.own.Capacity > 0 {
+		h.err = &rlock.ArgumentError{
+			Name: "Capacity", Value: h.own.Capacity,
+			Problem: "does not work with a counting semaphore, which has none: use New, or Set",
 		}
 	}
 	return &Counting{h}
@@ -146,7 +155,8 @@ func (s *Counting) request(ctx context.Context, n int64) (engine.Request, error)
 
 func (s *Counting) counts(n int64) *counts {
 	return &counts{handle: s.handle, count: n, traits: store.Traits{
-		Kind: string(lock.KindCounting), Noun: noun, Busy: errTaken, SeveralAsk: true, Permits: n,
+		Layout: store.Count, Kind: string(lock.KindCounting), Noun: noun, Busy: errTaken, SeveralAsk: true,
+		Permits: n,
 	}}
 }
 

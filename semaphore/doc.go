@@ -18,7 +18,8 @@
 //
 // # Rules
 //
-//  1. Set a capacity. Until then there are no permits: Acquire waits, and TryAcquire returns [ErrNoCapacity].
+//  1. Set a capacity. Until then there are no permits: Acquire waits, and TryAcquire returns [ErrNoCapacity]. Redis may
+//     lose it with its data: a handle with the option [Capacity] sets it again.
 //  2. Work with the context that Acquire returned, as with a lock: it ends if the permits are lost. Unlike a lock,
 //     permits are never re-entered. Calling Acquire while holding permits can deadlock.
 //  3. Release exactly once. Releasing twice, or after the lease has expired, returns an error and frees nothing.

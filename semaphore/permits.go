@@ -86,6 +86,9 @@ func (p *permits) Short(capacity int64) error {
 	return &shortError{CapacityError{Name: p.name, N: p.count, Capacity: capacity}}
 }
 
+// Given is the capacity where none was set; 0: it is not known.
+func (p *permits) Given() int64 { return p.own.Capacity }
+
 // Unset is why permits are refused for which no capacity was set.
 func (*permits) Unset() error { return ErrNoCapacity }
 

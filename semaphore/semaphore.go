@@ -41,7 +41,8 @@ func (s *Semaphore) Name() string { return s.name }
 // Delete removes the semaphore and its capacity, for a name that is no longer in use: Redis keeps it for ever
 // otherwise. If permits are held, the error is rlock.ErrBusy and nothing changes: if a capacity were set again while
 // a holder still has old permits, more would be held than it allows. After Delete, Acquire waits for a capacity, as
-// before the first SetCapacity. If the semaphore does not exist, Delete does nothing.
+// before the first SetCapacity, unless its handle has one ([Capacity]). If the semaphore does not exist, Delete does
+// nothing.
 func (s *Semaphore) Delete(ctx context.Context) error {
 	if err := s.check(ctx); err != nil {
 		return err
@@ -114,11 +115,12 @@ func (s *Semaphore) Break(ctx context.Context, id string) error {
 func (s *Semaphore) permits(n int64) *permits {
 	return &permits{
 		handle: s.handle, count: n, patient: s.own.Patient, traits: store.Traits{
-			Kind: string(lock.KindSemaphore), Noun: noun, Busy: errTaken, SeveralAsk: true, Passes: true,
-			Portion: n, Permits: n,
+			Layout: store.Permits, Kind: string(lock.KindSemaphore), Noun: noun, Busy: errTaken, Unset: ErrNoCapacity,
+			SeveralAsk: true, Passes: true, Portion: n, Permits: n,
 		},
 		keys: luacall.Permits{
 			Free: s.key, Leases: s.leases(), Channel: s.channel(), Unused: s.own.Unused.Milliseconds(),
+			Capacity: s.own.Capacity,
 		},
 	}
 }

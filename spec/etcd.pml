@@ -3,9 +3,10 @@
  *
  * Each client has one lease, on which everything hangs that it writes, and one key for the lock, which it uses again
  * for its next acquisition: the id of the acquisition is the value. A transaction creates the key, unless it is there
- * or the id is sealed; the key that was created first holds the lock. A release deletes the key if the id stands
- * there. An id that was given up is sealed by the transaction that releases it, so that a late copy does nothing; a
- * copy that comes when the lease is over is refused. The lease is renewed by keep-alives, and validity counts from
+ * or the client's seal was written since it was sent; the key that was created first holds the lock. A release deletes
+ * the key if the id stands there. When an id is given up, the transaction that releases it writes the seal, so that a
+ * late copy does nothing, of whatever id of the client; an acquisition that was refused so is sent again. A copy that
+ * comes when the lease is over is refused. The lease is renewed by keep-alives, and validity counts from
  * the last one. A leader that finds a lease at its end orders that it be revoked; the order may come late, and after
  * an election (once) the next leader gives all leases their full time again and answers keep-alives meanwhile. So a
  * client whose lease nothing has confirmed for its length treats it as over for ever, revokes it, and goes on under
@@ -46,7 +47,7 @@
 /* etcd */
 byte key[N];       /* the id in the client's key, from 1 on; 0: there is none */
 byte first;        /* the client whose key was created first, from 1 on; 0: none has a key */
-bool sealed[N * IDS];
+bool sealed[N * IDS]; /* the seal was written when the copies of it were on their way */
 bool exists[N];    /* the client's lease */
 bit lease[N];      /* which one: the first or the second */
 byte remains[N];      /* until the leader finds it at its end */
@@ -119,6 +120,11 @@ inline check() {
 	assert((key[0] == 0 || !settled[key[0] - 1]) && (key[1] == 0 || !settled[key[1] - 1]))
 }
 
+/* The seal of c is written. */
+inline seal(c) {
+	for (i : c * IDS .. c * IDS + IDS - 1) { sealed[i] = (copies[i] > 0) }
+}
+
 /* The key of c goes. */
 inline delete(c) {
 	if
@@ -131,8 +137,7 @@ inline delete(c) {
 
 inline revoked(c) {
 	exists[c] = false; ordered[c] = false; answers[c] = false; remains[c] = 0;
-	delete(c);
-	for (i : c * IDS .. c * IDS + IDS - 1) { sealed[i] = false }
+	delete(c)
 }
 
 inline next(c) {
@@ -220,9 +225,10 @@ end:	do
 		:: else
 		fi;
 		if
-		:: UNDER(id) -> tell(id)
+		:: UNDER(id) && !sealed[id] -> tell(id)
 		:: else
 		fi;
+		sealed[id] = sealed[id] && copies[id] > 0;
 		check() }
 	:: atomic { removal[id] && key[OF(id)] != 0 && STANDS(id) -> delete(OF(id)); check() }
 #ifdef BACK_EARLY
@@ -241,7 +247,7 @@ end:	do
 			unsealed[id] = true
 #else
 #ifndef NO_SEAL
-			sealed[id] = true;
+			seal(OF(id));
 #endif
 			if
 			:: owed[id] = false; settled[id] = true
@@ -251,7 +257,7 @@ end:	do
 		fi;
 		check() }
 #ifdef SEAL_LATER
-	:: atomic { unsealed[id] -> unsealed[id] = false; sealed[id] = true; owed[id] = false; settled[id] = true; check() }
+	:: atomic { unsealed[id] -> unsealed[id] = false; seal(OF(id)); owed[id] = false; settled[id] = true; check() }
 #endif
 	od
 }

@@ -91,7 +91,7 @@ func searches() []search {
 // with a run that leads to it.
 //
 //	make spec     searches the large bounds, and writes the table of docs/spec.md
-func TestModels(t *testing.T) {
+func TestLongSearchOfModels(t *testing.T) {
 	for _, tool := range []string{"spin", "gcc"} {
 		_, err := exec.LookPath(tool)
 		require.NoError(t, err, "%s is missing: scripts/setup-spin.sh installs it (Debian: apt-get install spin gcc)", tool)

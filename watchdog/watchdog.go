@@ -302,7 +302,7 @@ func (w *Watchdog) loseAndUnlock(l *Lease, cause error) {
 
 // settle handles the answer for one lease to a call that started at start.
 func (w *Watchdog) settle(l *Lease, start time.Duration, result Result) {
-	now := w.cfg.Clock.Now()
+	now, gone := w.cfg.Clock.Now(), errors.Is(result.Err, ErrGone) // without the mutex: an error may be anybody's
 	l.mu.Lock()
 	l.queued = false
 	// A lease that is guarded meanwhile is armed for the end of its validity already.
@@ -316,7 +316,7 @@ func (w *Watchdog) settle(l *Lease, start time.Duration, result Result) {
 		l.failure.Store(nil)
 		l.renewAt = w.renewalAfter(start, result.Lease)
 		l.raiseValidityLocked(start + result.Lease - Margin(result.Lease, w.cfg.Wheel.tick))
-	case errors.Is(err, ErrGone):
+	case gone:
 		w.loseAndUnlock(l, err)
 		w.report(l, err)
 		return

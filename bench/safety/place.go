@@ -63,13 +63,10 @@ func newPlace(t testing.TB, e entry, f fault) *place {
 
 func postgresPlace(t testing.TB) *place {
 	server := pgtest.Start(t)
-	statement, err := pglock.Migration("")
-	must(t, "migration", err)
 	ctx := context.Background()
 	conn, err := pgx.Connect(ctx, server.URL())
 	must(t, "connect", err)
-	_, err = conn.Exec(ctx, statement)
-	must(t, "migration", err)
+	must(t, "migration", pglock.Migrate(ctx, conn, ""))
 	must(t, "close", conn.Close(ctx))
 	must(t, "the peer's table", createTable(server.Addr()))
 	version, _, _ := strings.Cut(server.Run(t, "SHOW server_version"), " ")

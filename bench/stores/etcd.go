@@ -38,6 +38,7 @@ var onEtcd = store{
 		"hot8x8":    {oursOnEtcd, contender.EtcdEachHandle},
 		"held1000":  {oursOnEtcd, contender.Etcd, contender.EtcdEachLock},
 		"held10000": {oursOnEtcd, contender.Etcd},
+		"passwords": {oursOnEtcd, contender.Etcd},
 	},
 	goals: map[string][]scenario.Goal{
 		"free":     {{Figure: measure.Rate, Of: oursOnEtcd, To: []string{contender.Etcd}, AtLeast: 1}},
@@ -48,6 +49,7 @@ var onEtcd = store{
 			{Figure: third(keepAlive), Of: oursOnEtcd, AtMost: 1},
 			{Figure: third(reads), Of: oursOnEtcd, AtMost: 100}, // 128 keys by each would be 79
 		},
+		"passwords": {{Figure: serverLoad, Of: oursOnEtcd, To: []string{contender.Etcd}, AtMost: 1}},
 	},
 	least:    5 * time.Second,
 	settling: 150 * time.Millisecond, // for up to 0.1 s it may tell a new watcher late

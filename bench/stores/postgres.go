@@ -103,17 +103,14 @@ type pgPlace struct {
 
 func (db *database) place(ctx context.Context) (_ place, err error) {
 	p := &pgPlace{db: db, to: db.server.Database(db.t)}
-	statement, err := pglock.Migration("")
-	if err != nil {
-		return nil, err
-	}
 	if p.conn, err = pgx.Connect(ctx, p.to); err != nil {
 		return nil, err
 	}
-	for _, sql := range []string{statement, "CREATE EXTENSION pgstattuple"} {
-		if _, err := p.conn.Exec(ctx, sql); err != nil {
-			return nil, errors.Join(err, p.close())
-		}
+	if err = pglock.Migrate(ctx, p.conn, ""); err == nil {
+		_, err = p.conn.Exec(ctx, "CREATE EXTENSION pgstattuple")
+	}
+	if err != nil {
+		return nil, errors.Join(err, p.close())
 	}
 	return p, nil
 }

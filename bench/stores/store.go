@@ -96,9 +96,11 @@ type target struct {
 	URL   string
 	Lease time.Duration // 0: the default of ours, and what the peer's own page says
 	meter *wire.Meter
+
+	User, Password string // "": the server asks for none
 }
 
 // general is the target of a contender that needs no URL.
 func (t target) general() contender.Target {
-	return contender.Target{Addrs: t.Addrs, Lease: t.Lease, Meter: t.meter}
+	return contender.Target{Addrs: t.Addrs, Lease: t.Lease, Meter: t.meter, User: t.User, Password: t.Password}
 }

@@ -117,12 +117,7 @@ func postgresSite(ctx context.Context, what, url string, stop func() error) (*si
 
 // migrate makes the table of locks. A program of yours leaves that to the tool that makes its other tables.
 func migrate(ctx context.Context, pool *pgxpool.Pool) error {
-	statement, err := pglock.Migration("")
-	if err != nil {
-		return err
-	}
-	_, err = pool.Exec(ctx, statement)
-	return err
+	return pglock.Migrate(ctx, pool, "")
 }
 
 // onEtcd takes the endpoints as etcdctl does, and a name and password, if they are asked for, apart from these.

@@ -44,9 +44,11 @@ func startPostgres(t *testing.T, a action) server {
 	} else {
 		s.url = pgtest.Shared(t).Database(t)
 	}
-	table, err := pglock.Migration("")
+	all, err := pglock.Migrations("")
 	require.NoError(t, err)
-	s.ask(table)
+	for _, m := range all {
+		s.ask(m.SQL)
+	}
 	return s
 }
 

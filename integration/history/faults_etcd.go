@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -33,10 +34,11 @@ var memberKinds = []fault{
 // thawedKinds are those after which a leader may end leases that the next one has renewed.
 var thawedKinds = []fault{{"leader stopped past the lease", thawLeader}}
 
-// historyKinds are what an operator does to the history that etcd keeps, in which watches begin.
+// historyKinds are what an operator does to the history that etcd keeps, in which watches begin, and to the queue.
 var historyKinds = []fault{
 	{"history compacted", compacts(false)},
 	{"history compacted, databases defragmented", compacts(true)},
+	{"waiter's key deleted", deleteWaiter},
 }
 
 // onMember has one server meet a fault, which ends after from to to tenths of a lease.
@@ -217,6 +219,36 @@ func compacts(defragment bool) func(*run, *rand.Rand) int {
 		}
 		return 1
 	}
+}
+
+// deleteWaiter deletes the key of one who waits, while another has the lock: its caller asks again, and comes last.
+func deleteWaiter(r *run, random *rand.Rand) int {
+	name := names[random.IntN(len(names))]
+	ctx, cancel := asking()
+	defer cancel()
+	got, err := r.etcd().admin.Get(ctx, name+"/", clientv3.WithPrefix(), clientv3.WithKeysOnly(),
+		clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend))
+	if err != nil {
+		r.fail(err)
+		return 0
+	}
+	if len(got.Kvs) < 2 {
+		return 0
+	}
+	which := 1 + random.IntN(len(got.Kvs)-1)
+	var stand []clientv3.Cmp
+	for _, kv := range []*mvccpb.KeyValue{got.Kvs[0], got.Kvs[which]} {
+		stand = append(stand, clientv3.Compare(clientv3.CreateRevision(string(kv.Key)), "=", kv.CreateRevision))
+	}
+	done, err := r.etcd().admin.Txn(ctx).If(stand...).Then(clientv3.OpDelete(string(got.Kvs[which].Key))).Commit()
+	if err != nil {
+		r.fail(err)
+		return 0
+	}
+	if !done.Succeeded { // one of them left meanwhile
+		return 0
+	}
+	return 1
 }
 
 // compact has etcd forget what was before. A cluster of which a member has just come back may take longer than a

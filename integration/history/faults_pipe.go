@@ -10,6 +10,7 @@ import (
 // pipeKinds are faults of a client's paths to PostgreSQL or etcd.
 var pipeKinds = []fault{
 	{"client blackholed", onPaths(3, 20, (*tcpproxy.Proxy).Blackhole)},
+	{"connections forgotten", onPaths(3, 20, forget)},
 	{"requests late", onPaths(1, 20, func(p *tcpproxy.Proxy, on bool) { p.Hold(tcpproxy.Requests, on) })},
 	{"replies late", onPaths(1, 20, func(p *tcpproxy.Proxy, on bool) { p.Hold(tcpproxy.Replies, on) })},
 	{"path slow", slowPaths},
@@ -29,6 +30,15 @@ func onPaths(from, to int, set func(p *tcpproxy.Proxy, on bool)) func(*run, *ran
 		all(true)
 		r.lasting(random, from, to, func() { all(false) })
 		return 1
+	}
+}
+
+// forget has the connections of a path lose everything from now on, and ends them later. New ones work.
+func forget(p *tcpproxy.Proxy, on bool) {
+	if on {
+		p.Forget()
+	} else {
+		p.Blackhole(false)
 	}
 }
 

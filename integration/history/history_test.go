@@ -122,7 +122,7 @@ func TestHistoryWherePostgreSQLForgets(t *testing.T) {
 // The same on etcd, whose leases are longer: a majority forgets nothing, so no two holds are live together, whatever
 // happens to servers and clients.
 func TestHistoryOnEtcd(t *testing.T) {
-	everything(t, run(t, history.Config{Acquisitions: 700, Faults: 22, Site: history.Etcd}))
+	everything(t, run(t, history.Config{Acquisitions: 700, Faults: 24, Site: history.Etcd}))
 }
 
 // The same though a leader stands still for longer than a lease, and then may revoke leases that stand: a holder

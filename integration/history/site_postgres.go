@@ -34,11 +34,13 @@ func (r *run) buildPostgres(lab *lenient) ground {
 	// A standby that lost its primary looks for it again at once, or every commit would wait for that.
 	primary := pgtest.Start(lab, "wal_retrieve_retry_interval=100ms")
 	g := &postgresGround{lab: lab, servers: []*pgtest.Server{primary}}
-	table, err := pglock.Migration("")
+	all, err := pglock.Migrations("")
 	if err != nil {
 		lab.Fatalf("%v", err)
 	}
-	primary.Run(lab, table)
+	for _, m := range all {
+		primary.Run(lab, m.SQL)
+	}
 	addrs := []string{primary.Addr()}
 	if r.cfg.Site == Bouncer {
 		g.bouncer = pgtest.StartBouncer(lab, primary, "transaction")

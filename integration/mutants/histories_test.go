@@ -17,9 +17,6 @@ var (
 	postgresLosses = briefly("-history.short=row set free,all rows deleted")
 	postgresLate   = briefly("-history.linger", "-history.faults=30",
 		"-history.short=requests late,answers lost with their connections")
-
-	etcdForgetful = "^TestHistoryWhereEtcdForgets$"
-	etcdLosses    = briefly("-history.short=holder's key deleted")
 )
 
 // histories are mutants that the histories must catch: only their general checks may reveal the bug, not a test that
@@ -40,8 +37,8 @@ var histories = []mutant{
 	}, {
 		name: "history: a hold that is gone is believed in until its validity ends",
 		file: "watchdog/*.go",
-		old:  `case errors.Is(err, ErrGone):`,
-		new:  `case errors.Is(err, ErrGone) && now < 0:`,
+		old:  `	case gone:`,
+		new:  `	case gone && now < 0:`,
 		in:   "integration/history", by: forgetful, args: losses, says: "overlaps: |losses told too late: ",
 	}, {
 		name: "history: a token is the last one's successor, whatever the clock says",
@@ -61,10 +58,5 @@ var histories = []mutant{
 		old:  `fence = greatest(l.fence + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)`,
 		new:  `fence = l.fence + 1`,
 		in:   "integration/history", by: postgresForgetful, args: postgresLosses, says: "tokens out of order(: | +[1-9])",
-	}, {
-		name: "history of etcd: a renewal does not look whether the keys are there",
-		file: etcdstore + "/store.go",
-		old:  "all[i].Err = watchdog.ErrGone\n\t\tif key", new: "all[i].Err = nil\n\t\tif key",
-		in: "integration/history", by: etcdForgetful, args: etcdLosses, says: "overlaps: |losses told too late: ",
 	},
 }

@@ -25,8 +25,8 @@ func init() {
 		}, {
 			name: "renewals are not confirmed",
 			file: "internal/redisstore/renew.go",
-			old:  `case s.confirm.asked():`,
-			new:  `case s.confirm.Replicas > 9:`,
+			old:  `if s.confirm.asked() {`,
+			new:  `if s.confirm.Replicas > 9 {`,
 			in:   "integration", by: fsync,
 		}, {
 			name: "each script of a batch of renewals is confirmed by itself",
@@ -43,8 +43,8 @@ func init() {
 		}, {
 			name: "a renewal that is confirmed does not follow its slot",
 			file: "internal/redisstore/renew.go",
-			old:  `moved || ask {`,
-			new:  `moved && ask {`,
+			old:  `links.Redirected(c.Err); redirected {`,
+			new:  `links.Redirected(c.Err); redirected && c.Err == nil {`,
 			in:   "integration", by: "^TestReplicatedHoldsLiveThroughASlotMigration$",
 		}, {
 			name: "a refused WAITAOF is taken for a refused script",

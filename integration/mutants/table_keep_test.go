@@ -30,8 +30,8 @@ func init() {
 		}, {
 			name: "a try does not wait until the lock was let go",
 			file: "internal/engine/acquire.go",
-			old:  `if err == nil && w.recalled && n == 0 {`,
-			new:  `if err == nil && w.recalled && n == 1 {`,
+			old:  `w.recalled > told {`,
+			new:  `w.recalled > told+9 {`,
 			in:   "rlock", by: "^TestAnIdleLockIsGivenToAnother$",
 		}, {
 			name: "an idle lock is kept for ever",
@@ -42,8 +42,8 @@ func init() {
 		}, {
 			name: "a lock is kept although the store's word on it is old",
 			file: "internal/engine/keeper.go",
-			old:  `g.spare > 0 && now-g.since < KeepMost`,
-			new:  `g.spare > 0 && now-g.since >= 0`,
+			old:  `!g.suspect && now-g.since < KeepMost`,
+			new:  `!g.suspect && now-g.since >= 0`,
 			in:   "rlock", by: "^TestATurnThatEndsLateIsNotKept$",
 		}, {
 			name: "a kept lock gives the same token twice",
@@ -66,7 +66,7 @@ func init() {
 		}, {
 			name: "a name that others want is kept again at once",
 			file: "internal/engine/keeper.go",
-			old:  `return !known || now >= b.until`,
+			old:  `return !known || now >= max(b.until, b.mute)`,
 			new:  `return !known || b.until >= 0`,
 			in:   "rlock", by: "^TestTwoThatAlternateDoNotKeep$",
 		}, {
@@ -126,11 +126,11 @@ func init() {
 			in:   "rlock", by: "^TestWanted$",
 		}, {
 			name: "a lock that was kept is left to others for no longer than any other",
-			file: "internal/engine/key.go", old: "owed > 0 && !ends.asked {", new: "owed < 0 {",
+			file: "internal/engine/key.go", old: "case owed > 0 && g.kept != nil,", new: "case owed < 0 && g.kept != nil,",
 			in: "internal/engine", by: "^TestALockThatWasKeptIsLeftForLonger$",
 		}, {
 			name: "a client that lets a lock go because another one asked for it waits as long as for a stranger",
-			file: "internal/engine/key.go", old: "owed > 0 && !ends.asked {", new: "owed > 0 {",
+			file: "internal/engine/key.go", old: "case ends.asked: //", new: "case ends.asked && owed < 0: //",
 			in: "internal/engine", by: "^TestALockThatWasKeptIsLeftForLonger$",
 		}, {
 			name: "a lock that was kept goes on with its series when its last turn was short",

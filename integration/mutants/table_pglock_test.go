@@ -15,15 +15,10 @@ const (
 func init() {
 	table = append(table, []mutant{
 		{
-			name: "PostgreSQL: a refusal settles what an earlier copy may have taken",
+			name: "a refusal settles what an earlier request may have taken",
 			file: "internal/request/attempts.go",
 			old:  "if a.lost && sent.Since > a.last+span {", new: "if a.lost {",
-			in: "pglock", by: "^TestALeaseCountsFromARequestWhoseCommitTookLong$",
-		}, {
-			name: "a refusal settles what an earlier copy may have taken, in some schedule",
-			file: "internal/request/attempts.go",
-			old:  "if a.lost && sent.Since > a.last+span {", new: "if a.lost {",
-			in: "internal/testkit/simulation", by: "^TestCommitSchedules$",
+			in: "internal/request", by: "^TestARefusalSettlesNothingBeforeIt$",
 		}, {
 			name: "PostgreSQL: a lock is taken without locking its row first",
 			file: statements + "acquire.sql", old: underLock, new: "",
@@ -108,13 +103,13 @@ func init() {
 			in: pgstore, by: "^TestAReleaseNamesItsHold$",
 		}, {
 			name: "PostgreSQL: the id of a hold is indexed, so that no version of a row stays in its page",
-			file: statements + "schema.sql",
+			file: statements + "migration_1.sql",
 			old:  "id         text COLLATE \"C\",",
 			new:  "id         text COLLATE \"C\" UNIQUE,",
 			in:   pgstore, by: "^TestAHotNameKeepsTheTableSmall$",
 		}, {
 			name: "PostgreSQL: a row that is locked holds up a batch of releases",
-			file: pgstore + "/statements.go", old: "\"{{skip}}\", \"SKIP LOCKED\"", new: "\"{{skip}}\", \"\"",
+			file: pgstore + "/statements.go", old: "\"SKIP LOCKED\"),", new: "\"\"),",
 			in: pgstore, by: "^TestOneLockedRowHoldsNobodyUp$",
 		}, {
 			name: "PostgreSQL: a release that could not look says that the hold is gone",
@@ -154,11 +149,11 @@ func init() {
 			in:   pgstore, by: "^TestARenewalAfterAStepBackOfTheClock$",
 		}, {
 			name: "PostgreSQL: a release wakes nobody",
-			file: statements + "release.sql", old: "pg_notify($5::text, '=' || $2::text", new: "($5::text || $2::text",
+			file: statements + "release.sql", old: "{{tell}} IS NOT NULL", new: "$5::text IS NOT NULL",
 			in: pgstore, by: "^TestAReleaseTellsThoseWhoWait$",
 		}, {
 			name: "PostgreSQL: a release of several locks wakes nobody",
-			file: statements + "release_all.sql", old: "pg_notify($5::text, '=' || p.id", new: "($5::text || p.id",
+			file: statements + "release_all.sql", old: "{{tell}} IS NOT NULL", new: "$5::text IS NOT NULL",
 			in: pgstore, by: "^TestAReleaseTellsThoseWhoWait$",
 		}, {
 			name: "PostgreSQL: a release is told although nobody waits",
@@ -180,15 +175,13 @@ func init() {
 			old:  "noted := one.wanted-one.now >= poll.Microseconds()", new: "noted := one.wanted > one.now",
 			in: pgstore, by: "^TestAWaiterThatIsNotNotedAsksAgainSoon$",
 		}, {
-			name: "PostgreSQL: a waiter is marked before it hears anything",
-			file: pgstore + "/hub.go",
-			old:  "if h.sub == 0 {\n\t\treturn nil\n\t}\n\tfor _, name := range names {",
-			new:  "for _, name := range names {",
-			in:   pgstore, by: "^TestNobodyIsMarkedWhoHearsNothing$",
+			name: "PostgreSQL: a waiter that hears nothing is not marked",
+			file: pgstore + "/hub.go", old: "l != nil && len(l.tickets) > 0", new: "h.sub != 0 && l != nil && len(l.tickets) > 0",
+			in: pgstore, by: "^TestWhoeverWaitsIsMarked$",
 		}, {
 			name: "PostgreSQL: a waiter does not look again when it hears",
 			file: pgstore + "/hub.go", old: "rivals{}\n\t\tl.wakeLocked()", new: "rivals{}",
-			in: pgstore, by: "^TestNobodyIsMarkedWhoHearsNothing$",
+			in: pgstore, by: "^TestWhoeverWaitsIsMarked$",
 		}, {
 			name: "PostgreSQL: tokens fall when the clock is set back",
 			file: statements + "acquire.sql", old: minted, new: byClock,
@@ -219,9 +212,9 @@ func init() {
 			in: pgstore, by: "^TestWhatAnotherServerLacksIsNotConfirmed$",
 		}, {
 			name: "PostgreSQL: a server of another timeline is the same",
-			file: pgstore + "/store.go",
-			old:  "replaced := s.timeline != \"\" && s.timeline != timeline",
-			new:  "replaced := false",
+			file: pgstore + "/lineage.go",
+			old:  "replaced = o.timeline != \"\" && o.timeline != timeline",
+			new:  "replaced = false",
 			in:   pgstore, by: "^TestAnotherTimelineIsAnotherServer$",
 		},
 	}...)

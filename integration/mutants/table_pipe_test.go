@@ -6,25 +6,25 @@ func init() {
 		{
 			name: "a call that was left is sent all the same",
 			file: "internal/redisstore/pipeline/call.go",
-			old:  `return c.state.CompareAndSwap(queued, sent)`,
-			new:  `return c.state.Swap(sent) >= queued`,
+			old:  `return c.state.CompareAndSwap(queued, carried)`,
+			new:  `return c.state.Swap(carried) >= queued`,
 			in:   "internal/redisstore/pipeline", by: "^TestEndLetsThoseLeaveWhoCan$",
 		}, {
 			name: "the answer of a call that was left is given to nobody, and settles nothing",
 			file: "internal/redisstore/pipeline/call.go",
-			old:  `case c.state.CompareAndSwap(sent, taken):`,
-			new:  `case c.state.Swap(taken) >= sent:`,
+			old:  `case c.state.CompareAndSwap(carried, taken), c.state.CompareAndSwap(sent, taken):`,
+			new:  `case c.state.Swap(taken) >= carried:`,
 			in:   "internal/redisstore/pipeline", by: "^TestACallIsLeftAndSettles$",
 		}, {
 			name: "a call that was left is used again",
 			file: "internal/redisstore/pipeline/pipe.go",
-			old:  "case <-c.ctx.Done():",
-			new:  "case <-c.ctx.Done():\n\t\t\tdefer func() { c.state.Store(queued); p.spare.Put(c) }()",
+			old:  "case <-c.done:",
+			new:  "case <-c.done:\n\t\t\tdefer func() { c.state.Store(queued); p.spare.Put(c) }()",
 			in:   "internal/redisstore/pipeline", by: "^TestTheAnswerToACallThatWasLeftIsNobodyElses$",
 		}, {
 			name: "what is left on a server that hangs is never settled",
 			file: "internal/redisstore/pipeline/call.go",
-			old:  `time.AfterFunc(time.Until(limit), settle)`,
+			old:  `time.AfterFunc(time.Until(limit), func() { settle(context.DeadlineExceeded) })`,
 			new:  `time.AfterFunc(time.Until(limit), func() {})`,
 			in:   "internal/redisstore/pipeline", by: "^TestWhatIsLeftSettlesAtItsLimit$",
 		}, {
@@ -66,8 +66,8 @@ func init() {
 		}, {
 			name: "a call without an answer gets what the server told another one",
 			file: "internal/redisstore/pipeline/pipe.go",
-			old:  `failure == nil || errors.As(failure, &refusal)`,
-			new:  `failure == refusal`,
+			old:  `failure == nil || refused {`,
+			new:  `failure == nil && refused {`,
 			in:   "internal/redisstore/pipeline", by: "^TestACallWithoutAnAnswerIsNotRefused$",
 		}, {
 			name: "what a set has learned of slots is unknown to the pipe",
@@ -87,6 +87,48 @@ func init() {
 			old:  `!d.greeting.Swap(true)`,
 			new:  `!d.greeting.Swap(false)`,
 			in:   "internal/redisstore/links", by: "^TestAGreetingMovesTheDeadline$",
+		}, {
+			name: "the workers of nodes that were replaced stay",
+			file: "internal/redisstore/pipeline/pipe.go",
+			old:  "\t\tp.endGoneLocked()\n",
+			new:  "",
+			in:   "rlock", by: "^TestAClusterWhoseNodesComeBackUnderOtherAddresses$",
+		}, {
+			name: "a node that was replaced drops what has gathered",
+			file: "internal/redisstore/pipeline/node.go",
+			old:  "n.over = true\n",
+			new:  "n.over, n.queue = true, nil\n",
+			in:   "internal/redisstore/pipeline", by: "^TestWhatGatheredForANodeThatWasReplacedIsSent$",
+		}, {
+			name: "nodes that serve nothing any more are never told from others",
+			file: "internal/redisstore/links/shards.go",
+			old:  "\t\t\ts.keys.CompareAndDelete(one, of)\n",
+			new:  "",
+			in:   "internal/redisstore/links", by: "^TestNodesThatWereReplacedServeNothing$",
+		}, {
+			name: "what clocks have shown is known for ever",
+			file: "internal/serverclock/serverclock.go",
+			old:  "c.Serves == nil || c.Serves(node)",
+			new:  "c.Serves == nil || true",
+			in:   "internal/serverclock", by: "^TestClocksOfNodesThatWereReplacedGo$",
+		}, {
+			name: "nothing bounds the time of a node that came back",
+			file: "internal/serverclock/serverclock.go",
+			old:  "if c.gone != nil {",
+			new:  "if false {",
+			in:   "internal/serverclock", by: "^TestTheLatestTimeOfANodeThatCameBack$",
+		}, {
+			name: "the outage of a node that was replaced lasts for ever",
+			file: "internal/request/outage.go",
+			old:  "\t\t\tdelete(o.all, what)\n",
+			new:  "\t\t\t_ = what\n",
+			in:   "internal/request", by: "^TestTheOutageOfANodeThatWasReplacedIsOver$",
+		}, {
+			name: "what comes late of a node that was replaced is noted",
+			file: "internal/request/outage.go",
+			old:  "\tif !o.cfg.Store.Serves(what.node) {\n\t\treturn false\n\t}\n",
+			new:  "",
+			in:   "internal/request", by: "^TestTheOutageOfANodeThatWasReplacedIsOver$",
 		}, {
 			name: "a panic in go-redis is an error of one command of a pipeline",
 			file: "internal/redisstore/links/guard.go",

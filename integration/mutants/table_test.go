@@ -74,7 +74,7 @@ var table = append(histories, []mutant{
 	}, {
 		name: "a hold that is lost and never unlocked has no end for an observer",
 		file: "internal/engine/grant.go",
-		old:  "\t\te.events.ended(ended.Owners, err)\n",
+		old:  "\te.events.ended(ended.Owners, ended.Cause)\n",
 		new:  "",
 		in:   "internal/testkit/observertest", by: "^TestEveryWayIsToldOnce$",
 	}, {
@@ -314,7 +314,7 @@ var table = append(histories, []mutant{
 	}, {
 		name: "a hold passes while another one is in the way",
 		file: "internal/localqueue/queue.go",
-		old:  `q.holds.anyBesides(mode, w.Kind.Excludes) || `,
+		old:  `q.holds.anyBesides(mode, w.Kind.Follows) || `,
 		new:  ``,
 		in:   "internal/localqueue", by: "^TestLongSearchOfAQueue$",
 	}, {
@@ -420,11 +420,11 @@ var table = append(histories, []mutant{
 		new:  `if entries+own > tripEntries && len(calls) < 0 {`,
 		in:   "internal/redisstore", by: "^TestWhatARoundTripRenewsIsBounded$",
 	}, {
-		name: "a scope that has ended answers with a parent that ended later",
+		name: "a scope says that its parent is over, and does not keep to it",
 		file: "internal/hold/scope.go",
-		old:  `err == nil || s.is.Load() == nil {`,
-		new:  `err != nil || s.is.Load() == nil {`,
-		in:   "internal/hold", by: "^TestAScopeSaysFromTheFirstAnswerOnWhatCameFirst$",
+		old:  "\t\t\ts.standard()\n\t\tcase is.cancel",
+		new:  "\t\t\treturn s.parent.Err()\n\t\tcase is.cancel",
+		in:   "internal/hold", by: "^TestAScopeThatIsCancelledAsItsParentEnds$",
 	}, {
 		name: "nobody else has a turn where memory is not enough",
 		file: "internal/engine/unlock.go",
@@ -714,14 +714,14 @@ var table = append(histories, []mutant{
 	}, {
 		name: "a grace that a renewal has put off is forgotten",
 		file: "internal/hold/limit.go",
-		old:  "\t\tm.armLocked()\n\t\tg.mu.Unlock()",
-		new:  "\t\tg.mu.Unlock()",
+		old:  "\t\tm.armLocked()\n\t\treturn 0",
+		new:  "\t\treturn 0",
 		in:   "rlock", by: "^TestGraceEndsTheHoldBeforeItsValidity$",
 	}, {
 		name: "no renewal puts the grace off",
 		file: "internal/hold/limit.go",
-		old:  `if due-now > Tick {`,
-		new:  `if due-now > Tick && m.grace == 0 {`,
+		old:  `case due-g.host.Clock.Now() > Tick:`,
+		new:  `case due-g.host.Clock.Now() > Tick && m.grace == 0:`,
 		in:   "rlock", by: "^TestARenewalInTimePutsTheGraceOff$",
 	}, {
 		name: "a hold that was lost by its grace is released while the work stops",
@@ -762,7 +762,7 @@ var table = append(histories, []mutant{
 	}, {
 		name: "who hears a release does not ask",
 		file: "internal/engine/grant.go",
-		old:  `e.watchdog.Hurry(&g.Lease)`,
+		old:  `e.doubt(g)`,
 		new:  `_ = g.Lease.ValidUntil()`,
 		in:   "rlock", by: "^TestWhoHearsARelease$",
 	}, {
@@ -904,8 +904,8 @@ var table = append(histories, []mutant{
 	}, {
 		name: "a hold that is gone is believed in until its validity ends",
 		file: "watchdog/*.go",
-		old:  `case errors.Is(err, ErrGone):`,
-		new:  `case errors.Is(err, ErrGone) && now < 0:`,
+		old:  `	case gone:`,
+		new:  `	case gone && now < 0:`,
 		in:   "watchdog", by: "^TestGoneIsLostAtOnce$",
 	}, {
 		name: "renewal survives unlock",
@@ -928,21 +928,39 @@ var table = append(histories, []mutant{
 	}, {
 		name: "contexts end after the release",
 		file: "internal/engine/*.go",
-		old:  "	l.End(parted.Ended.Cause)\n	if parted.Outcome == hold.Last {\n",
-		new:  "	if parted.Outcome == hold.Last {\n		time.AfterFunc(time.Minute, func() { l.End(parted.Ended.Cause) })\n",
+		old:  "	l.End(parted.Ended.Cause)\n	out := l.Out()\n",
+		new:  "	time.AfterFunc(time.Minute, func() { l.End(parted.Ended.Cause) })\n	out := l.Out()\n",
 		in:   "integration/history", by: "^TestContextEndsBeforeTheReleaseIsSent$",
 	}, {
 		name: "a lost hold is in the way of the owner that has unlocked it",
 		file: "internal/engine/unlock.go",
-		old:  `if parted.Vacant {`,
-		new:  `if parted.Vacant && g.key == nil {`,
+		old:  `case out.Vacant:`,
+		new:  `case out.Vacant && g.key == nil:`,
 		in:   "internal/engine", by: "^TestALostHoldThatIsUnlockedIsInNobodysWay$",
 	}, {
 		name: "a lost hold is in nobody's way while one of its contexts goes on",
 		file: "internal/hold/level.go",
-		old:  `p.Vacant = g.state == over && g.levelsLocked() == 0`,
-		new:  `p.Vacant = g.state == over`,
+		old:  `o.Vacant = g.state == over && g.emptyLocked()`,
+		new:  `o.Vacant = g.state == over`,
 		in:   "internal/engine", by: "^TestALostHoldThatIsUnlockedIsInNobodysWay$",
+	}, {
+		name: "a lock goes on with the level that is unlocked last, beside a context that still ends",
+		file: "internal/hold/grant.go",
+		old:  `g.state != leaving || g.ending > 0`,
+		new:  `g.state != leaving`,
+		in:   "internal/hold", by: "^TestNobodyHoldsWhileAContextOfTheHoldBeforeLives$",
+	}, {
+		name: "of two that break a lock the second does not wait for its contexts",
+		file: "internal/engine/grant.go",
+		old:  "\tg.Left().Contexts()\n",
+		new:  "",
+		in:   "internal/hold", by: "^TestNobodyHoldsWhileAContextOfTheHoldBeforeLives$",
+	}, {
+		name: "Close forgets that a lock stays taken while the work of its last hold stops",
+		file: "internal/request/ledger.go",
+		old:  "\t\t\tone.Wait = max(one.from-now, 0)\n",
+		new:  "\t\t\tone.Wait = 0 * (one.from - now)\n",
+		in:   "rlock", by: "^TestNobodyHasTheLockBeforeTheGraceIsOver$",
 	}, {
 		name: "a list looks for keys by the pattern of names",
 		file: "operate/place.go",

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"net"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,7 +21,7 @@ import (
 // (bug 57).
 func TestConformanceBehindAPooler(t *testing.T) {
 	bouncer := pgtest.StartBouncer(t, pgtest.Shared(t), "transaction", "default_pool_size=3")
-	conformance.Run(t, func(t testing.TB, lease time.Duration) conformance.Lab {
+	conformance.RunPath(t, func(t testing.TB, lease time.Duration) conformance.Lab {
 		var sent atomic.Int64
 		config, err := pgxpool.ParseConfig(bouncer.To(database(t)))
 		require.NoError(t, err)
@@ -44,6 +45,7 @@ func TestConformanceBehindAPooler(t *testing.T) {
 			},
 			Close: func(n int) error { return clients[n].Close() },
 			Sent:  sent.Load, Lease: lease,
+			Lacks: conformance.Faults | conformance.Listeners | conformance.Erasure | conformance.Keeping,
 		}
 	})
 }
@@ -57,4 +59,57 @@ type metered struct {
 func (m *metered) Write(p []byte) (int, error) {
 	m.writes.Add(1)
 	return m.Conn.Write(p)
+}
+
+// A client behind a pooler hears nothing, and asks. Beside two that hear of each release at once it still has its turns:
+// they know that it waits and leave room for it, and it asks more often while the lock goes from hand to hand. One turn
+// against 141 and 144 is what it once had. (defect G21)
+func TestAClientThatHearsNothingHasItsTurns(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t)
+	migrate(t, server.URL())
+	bouncer := pgtest.StartBouncer(t, server, "transaction")
+	ctx, stop := context.WithCancel(within(t))
+	var turns [3]atomic.Int64
+	var all sync.WaitGroup
+	for i, of := range []string{bouncer.To(server.URL()), server.URL(), server.URL()} {
+		l := client(t, of, pglock.Options{}).Lock("a")
+		all.Go(func() {
+			for ctx.Err() == nil {
+				_ = l.Do(ctx, func(context.Context) error {
+					time.Sleep(5 * time.Millisecond) // the work
+					turns[i].Add(1)
+					return nil
+				})
+				if i == 0 {
+					time.Sleep(20 * time.Millisecond) // or it would ask before the others hear that it has released
+				}
+			}
+		})
+	}
+	eventually(t, func() bool { return turns[1].Load()+turns[2].Load() > 600 }, "turns of those who hear")
+	stop()
+	all.Wait()
+	deaf, first, second := turns[0].Load(), turns[1].Load(), turns[2].Load()
+	require.GreaterOrEqual(t, 20*deaf, min(first, second), "%d turns beside %d and %d", deaf, first, second)
+}
+
+// Others know of a waiter behind a pooler: those who have the lock leave it room after they have released, and who looks
+// is told that somebody waits. (defect G21)
+func TestAWaiterThatHearsNothingIsKnown(t *testing.T) {
+	t.Parallel()
+	of := database(t)
+	bouncer := pgtest.StartBouncer(t, pgtest.Shared(t), "transaction")
+	direct, deaf := client(t, of, pglock.Options{}), client(t, bouncer.To(of), pglock.Options{})
+	_, unlock := take(t, direct.Lock("a"))
+	got := waiter(t, deaf.Lock("a"))
+	for _, c := range []*pglock.Client{direct, deaf} {
+		eventually(t, func() bool {
+			seen, err := c.Lock("a").Inspect(within(t))
+			require.NoError(t, err)
+			return seen.Waiters > 0
+		}, "somebody waits")
+	}
+	require.NoError(t, unlock())
+	require.NoError(t, await(t, got, "the waiter"))
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/pgproxy"
@@ -49,6 +50,7 @@ func TestCheck(t *testing.T) {
 	good := map[string]string{
 		"connection": "the first answer took", "table": "is there", "version": "PostgreSQL",
 		"durability": "on the disk", "standbys": "no standby follows", "bloat": "dead row versions",
+		"ids": "the oldest transaction id", "transactions": "no transaction",
 		"notifications": "at once", "trial": "was taken, looked at and released",
 	}
 	all := found(t, c)
@@ -84,7 +86,7 @@ func TestCheck(t *testing.T) {
 		says(t, all, "table", lock.LevelFailure, "UNLOGGED")
 		require.NotContains(t, all, "trial", "no lock is taken in it")
 		server.Run(t, "ALTER TABLE holdfast_lock SET LOGGED; ALTER TABLE holdfast_lock RENAME TO other")
-		says(t, found(t, c), "table", lock.LevelFailure, "does not exist")
+		says(t, found(t, c), "table", lock.LevelFailure, "is gone")
 		server.Run(t, "ALTER TABLE other RENAME TO holdfast_lock")
 		says(t, found(t, c), "table", lock.LevelOK, "is there")
 	})
@@ -147,7 +149,7 @@ func TestCheckByAUserWithFewRights(t *testing.T) {
 	migrate(t, server.URL())
 	server.Run(t, "CREATE ROLE locker LOGIN; GRANT SELECT, INSERT ON holdfast_lock TO locker")
 	c := client(t, strings.Replace(server.URL(), "postgres@", "locker@", 1), pglock.Options{})
-	says(t, found(t, c), "table", lock.LevelFailure, "GRANT UPDATE on it")
+	says(t, found(t, c), "table", lock.LevelFailure, `GRANT UPDATE ON "public"."holdfast_lock" TO "locker"`)
 	server.Run(t, "GRANT UPDATE ON holdfast_lock TO locker")
 	all := found(t, c)
 	for _, name := range []string{"connection", "table", "version", "durability", "bloat", "notifications", "trial"} {
@@ -203,4 +205,35 @@ func TestListIsPaged(t *testing.T) {
 		break // a reader who has seen enough may leave
 	}
 	require.NoError(t, unlock())
+}
+
+// A transaction that called Tx and stays open keeps its lock from others, whatever becomes of the hold. Check names its
+// session, or what it was prepared as. (defect G22)
+func TestCheckOfOpenTransactions(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, "max_prepared_transactions=2")
+	migrate(t, server.URL())
+	c := client(t, server.URL(), pglock.Options{})
+	l := c.Lock("a")
+	held, unlock := take(t, l)
+	conn, err := pgx.Connect(within(t), server.URL())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	tx, err := conn.Begin(within(t))
+	require.NoError(t, err)
+	require.NoError(t, pglock.Tx(held, tx, l))
+	require.NoError(t, unlock())
+	_, _, err = l.TryLock(within(t))
+	require.ErrorIs(t, err, lock.ErrBusy)
+	named := func(text string) func() bool {
+		return func() bool { return strings.Contains(found(t, c)["transactions"].Text, text) }
+	}
+	eventually(t, named(fmt.Sprintf("session %d (idle in transaction)", conn.PgConn().PID())), "the session is named")
+	says(t, found(t, c), "transactions", lock.LevelWarning, "pg_terminate_backend")
+	_, err = tx.Exec(within(t), "PREPARE TRANSACTION 'it''s'")
+	require.NoError(t, err)
+	eventually(t, named("ROLLBACK PREPARED 'it''s'"), "the prepared one is named")
+	server.Run(t, "ROLLBACK PREPARED 'it''s'")
+	says(t, found(t, c), "transactions", lock.LevelOK, "no transaction")
+	taken(t, l)
 }

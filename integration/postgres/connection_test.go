@@ -105,7 +105,7 @@ func TestAListenerThatHasNothingToHear(t *testing.T) {
 	listens(t, of, "a")
 	eventually(t, func() bool {
 		return pgtest.Run(t, of, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "+
-			"AND query = '-- ping'") == "1"
+			"AND query = '-- ping'") != "0"
 	}, "it is asked")
 	require.NoError(t, unlock())
 	require.NoError(t, await(t, got, "the message"))

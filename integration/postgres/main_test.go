@@ -40,9 +40,11 @@ func database(t testing.TB) string {
 
 func migrate(t testing.TB, of string) {
 	t.Helper()
-	statement, err := pglock.Migration("")
+	all, err := pglock.Migrations("")
 	require.NoError(t, err)
-	pgtest.Run(t, of, statement)
+	for _, m := range all {
+		pgtest.Run(t, of, m.SQL)
+	}
 }
 
 // client makes a client, with a pool of its own, that is closed with the test.

@@ -82,10 +82,12 @@ func start(t *testing.T, store string) string {
 	case "Redis":
 		return redistest.Start(t).Addr()
 	case "PostgreSQL":
-		statement, err := pglock.Migration("")
+		all, err := pglock.Migrations("")
 		require.NoError(t, err)
 		of := pgtest.Start(t).URL()
-		pgtest.Run(t, of, statement)
+		for _, m := range all {
+			pgtest.Run(t, of, m.SQL)
+		}
 		return of
 	}
 	return etcdtest.Start(t).Endpoint()

@@ -1,10 +1,15 @@
 package topologies
 
 import (
+	"net"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
 	"github.com/holdfast-go/holdfast/internal/testkit/conformance"
+	"github.com/holdfast-go/holdfast/internal/testkit/netfault"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -19,7 +24,7 @@ func TestConformance(t *testing.T) {
 			for _, k := range s.kinds() {
 				t.Run(k.name, func(t *testing.T) {
 					t.Parallel()
-					conformance.Run(t, func(t testing.TB, lease time.Duration) conformance.Lab {
+					conformance.RunPath(t, func(t testing.TB, lease time.Duration) conformance.Lab {
 						return s.lab(t, k, lease)
 					})
 				})
@@ -38,9 +43,47 @@ func (s *site) lab(t testing.TB, k kind, lease time.Duration) conformance.Lab {
 			}
 			return k.make(both[0], name, opts...)
 		},
-		Close: func(client int) error { return both[client].close() },
-		Sent:  func() int64 { return both[0].sent.Scripts() + both[1].sent.Scripts() },
-		Lease: lease,
-		Lacks: k.lacks,
+		Close:    func(client int) error { return both[client].close() },
+		Sent:     func() int64 { return both[0].sent.Scripts() + both[1].sent.Scripts() },
+		Path:     func(client int) *netfault.Path { return &both[client].path },
+		Listener: func(client int) *conformance.Listener { return &both[client].listener },
+		Stats:    func(client int) rlock.Stats { return both[client].stats() },
+		Erase:    func(name string) { s.erase(t, k.keys(name)) },
+		Rivals:   s.rivals(k, both),
+		Lease:    lease,
+		Lacks:    k.lacks,
+	}
+}
+
+// rivals are the other kinds of locks that a name can have at which a kind stands.
+func (s *site) rivals(k kind, both [2]*process) map[string]func(client int, name string) conformance.Lock {
+	if s.nodes || k.patterns != nil {
+		return nil
+	}
+	all := make(map[string]func(client int, name string) conformance.Lock)
+	for _, other := range s.kinds() {
+		if other.patterns == nil && !other.counts {
+			all[other.name] = func(client int, name string) conformance.Lock { return other.make(both[client], name) }
+		}
+	}
+	return all
+}
+
+// erase deletes keys behind the back of all clients.
+func (s *site) erase(t testing.TB, keys []string) {
+	t.Helper()
+	var rdbs []redis.UniversalClient
+	if s.nodes {
+		for _, server := range s.servers {
+			rdbs = append(rdbs, server.Client(t))
+		}
+	} else {
+		rdbs = append(rdbs, s.connect(new(net.Dialer).DialContext))
+	}
+	for _, rdb := range rdbs {
+		for _, key := range keys { // which may be in several slots
+			require.NoError(t, rdb.Del(within(t), key).Err())
+		}
+		require.NoError(t, rdb.Close())
 	}
 }

@@ -21,12 +21,14 @@ type kind struct {
 	make  func(p *process, name string, opts ...rlock.Option) conformance.Lock
 	rival func(p *process, name string, opts ...rlock.Option) conformance.Lock // nil: make
 	quiet bool                                                                 // nobody announces a release
-	names int                                                                  // that one lock has, if not 1
+
+	patterns []string // of the names that one lock has; nil: it has its own
+	counts   bool     // it needs a number at its name first
 }
 
 const (
 	// sided is what the locks of rwlock lack, and others that are not for scheduled jobs and elections.
-	sided = conformance.MinHolds | conformance.Notes
+	sided = conformance.MinHolds | conformance.Notes | conformance.Keeping
 	// joined is what several locks lack that are used as one.
 	joined = sided | conformance.Moves | conformance.Sets
 )
@@ -34,20 +36,23 @@ const (
 // kinds returns the primitives that make sense on a site.
 func (s *site) kinds() []kind {
 	if s.nodes {
-		return []kind{{name: "redlock", make: quorum, quiet: true, lacks: sided | conformance.Moves}}
+		return []kind{{name: "redlock", make: quorum, quiet: true, lacks: sided | conformance.Moves | conformance.Waiters}}
 	}
 	all := []kind{
 		{name: "rlock", make: reentrant},
 		{name: "write", make: writing, lacks: sided},
 		{name: "read", make: reading, rival: writing, lacks: sided | conformance.Exclusion | conformance.Fencing},
-		{name: "fairlock", make: fair, lacks: conformance.MinHolds},
-		{name: "multilock", names: 2, make: several("%:a", "%:b"), lacks: joined},
-		{name: "semaphore", make: permit, lacks: numbers.PermitLacks},
+		{name: "fairlock", make: fair, lacks: conformance.MinHolds | conformance.Keeping},
+		several("multilock", "%:a", "%:b"),
+		{name: "semaphore", make: permit, counts: true, lacks: numbers.PermitLacks},
 	}
 	if s.cluster != nil { // elsewhere one script takes them anyway
-		all = append(all, kind{
-			name: "multilock in one slot", names: 2, make: several("{%}:a", "{%}:b"), lacks: joined,
-		})
+		for i := range all {
+			if all[i].patterns != nil {
+				all[i].lacks |= conformance.Erasure // at one instant
+			}
+		}
+		all = append(all, several("multilock in one slot", "{%}:a", "{%}:b"))
 	}
 	return all
 }
@@ -80,20 +85,32 @@ func quorum(p *process, name string, opts ...rlock.Option) conformance.Lock {
 	return redlock.New(p.quorum, name, opts...)
 }
 
-// several makes locks of several names, each the given one in a pattern. If the name has a hash tag, the patterned
-// ones have it too.
-func several(patterns ...string) func(*process, string, ...rlock.Option) conformance.Lock {
-	return func(p *process, name string, opts ...rlock.Option) conformance.Lock {
+// several is a kind of locks of several names, each the given one in a pattern.
+func several(name string, patterns ...string) kind {
+	k := kind{name: name, patterns: patterns, lacks: joined}
+	k.make = func(p *process, name string, opts ...rlock.Option) conformance.Lock {
 		var members []*rlock.Lock
-		for _, pattern := range patterns {
-			if strings.Contains(name, "{") {
-				pattern = strings.Trim(pattern, "{}")
-				pattern = strings.ReplaceAll(pattern, "}", "")
-			}
-			members = append(members, rlock.New(p.client, strings.ReplaceAll(pattern, "%", name)))
+		for _, key := range k.keys(name) {
+			members = append(members, rlock.New(p.client, key))
 		}
 		return set{multilock.New(members, opts...)}
 	}
+	return k
+}
+
+// keys are the names that a lock has. If its own has a hash tag, all of them have it.
+func (k kind) keys(name string) (keys []string) {
+	if k.patterns == nil {
+		return []string{name}
+	}
+	for _, pattern := range k.patterns {
+		if strings.Contains(name, "{") {
+			pattern = strings.Trim(pattern, "{}")
+			pattern = strings.ReplaceAll(pattern, "}", "")
+		}
+		keys = append(keys, strings.ReplaceAll(pattern, "%", name))
+	}
+	return keys
 }
 
 type multi = multilock.Lock
@@ -107,6 +124,14 @@ func (s set) Held(ctx context.Context) (rlock.Hold, error) {
 		return rlock.Hold{}, err
 	}
 	return holds[0], nil
+}
+
+func (s set) Inspect(ctx context.Context) (rlock.Info, error) {
+	infos, err := s.multi.Inspect(ctx)
+	if err != nil {
+		return rlock.Info{}, err
+	}
+	return infos[0], nil
 }
 
 // permit is a semaphore of one permit.

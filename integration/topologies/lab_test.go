@@ -20,7 +20,7 @@ import (
 // TestMain runs more tests at a time than there are processors, because they mostly wait. An explicit
 // -parallel takes precedence.
 func TestMain(m *testing.M) {
-	redistest.InParallel(10)
+	redistest.InParallel(8)
 	redis.SetLogger(silence{})
 	// go-redis itself never closes the connection by which a failover client listens to its Sentinels.
 	const lib = "github.com/redis/go-redis/v9."

@@ -80,7 +80,7 @@ func migrate(t *testing.T, s *site, k kind) {
 	require.NotEmpty(t, carried)
 	s.move(t, slot, from, to, carried...)
 
-	holder.renewedAgain(t, 3, len(held)*max(k.names, 1))
+	holder.renewedAgain(t, 3, len(held)*max(len(k.patterns), 1))
 	for _, word := range []string{"goes", "stays"} {
 		require.NoError(t, held[word].ctx.Err(), "%v", context.Cause(held[word].ctx))
 		_, _, err := k.other(waiter, name(word)).TryLock(within(t))
@@ -94,7 +94,7 @@ func migrate(t *testing.T, s *site, k kind) {
 		delete(held, word)
 	}
 	s.move(t, slot, from, to) // the rest
-	holder.renewedAgain(t, 2, 2*max(k.names, 1))
+	holder.renewedAgain(t, 2, 2*max(len(k.patterns), 1))
 	for word, h := range held {
 		standing(t, k, h, waiter, name(word))
 		again(t, k, h)

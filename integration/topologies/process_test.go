@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/conformance"
+	"github.com/holdfast-go/holdfast/internal/testkit/netfault"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
 	"github.com/holdfast-go/holdfast/redlock"
 	"github.com/holdfast-go/holdfast/rlock"
@@ -25,6 +26,9 @@ type process struct {
 	client *rlock.Client   // nil on independent nodes
 	quorum *redlock.Client // of independent nodes
 	sent   redistest.Meter
+	path   netfault.Path
+
+	listener conformance.Listener
 
 	keeper sync.Once
 	plain  *rlock.Client // without the meter; for what a lock is prepared by
@@ -39,11 +43,12 @@ type process struct {
 func (s *site) process(t testing.TB, opts rlock.ClientOptions) *process {
 	t.Helper()
 	p := &process{t: t, site: s, renewed: make(map[string]int), failed: make(map[string]error)}
-	opts.Logger, opts.Observer = quiet, p.observer()
+	opts.Logger, opts.Observer = p.listener.Logger(), rlock.JoinObservers(p.observer(), p.listener.Observer())
+	p.path.Next = p.sent.Dial
 	if s.nodes {
 		p.quorum = p.openQuorum(redlock.Options{ClientOptions: opts, NoRestartGuard: true})
 	} else {
-		p.client = p.open(opts, p.sent.Dial)
+		p.client = p.open(opts, p.path.Dial)
 	}
 	return p
 }
@@ -64,7 +69,7 @@ func (p *process) openQuorum(opts redlock.Options) *redlock.Client {
 	p.t.Helper()
 	var nodes []redis.UniversalClient
 	for _, server := range p.site.servers {
-		rdb := redis.NewClient(&redis.Options{Addr: server.Addr(), Dialer: p.sent.Dial})
+		rdb := redis.NewClient(&redis.Options{Addr: server.Addr(), Dialer: p.path.Dial})
 		p.t.Cleanup(func() { _ = rdb.Close() })
 		nodes = append(nodes, rdb)
 	}
@@ -125,12 +130,14 @@ func (p *process) losses() []*rlock.LostError {
 	return append([]*rlock.LostError(nil), p.lost...)
 }
 
-func (p *process) waits() int {
+func (p *process) stats() rlock.Stats {
 	if p.client == nil {
-		return p.quorum.Stats().Waiters
+		return p.quorum.Stats()
 	}
-	return p.client.Stats().Waiters
+	return p.client.Stats()
 }
+
+func (p *process) waits() int { return p.stats().Waiters }
 
 // renewedAgain waits until that many names were renewed n more times.
 func (p *process) renewedAgain(t testing.TB, n, names int) {

@@ -15,12 +15,8 @@ import (
 
 var errStale = errors.New("the grant was confirmed too late: its lease was nearly over")
 
-// begin has w ask the store from now on. It listens to nothing yet. That the caller was told "busy" before, by another
-// queue, is known from the start: if its time is over before the store answers, "busy" is the better thing to say.
-func (w *waiter) begin() {
-	w.ears = ears{}
-	w.lastWord = lastWord{busy: w.req.Busy || w.lockSet != nil && w.lockSet.busy, why: w.why}
-}
+// begin has w ask the store from now on. It listens to nothing yet, and was told nothing yet.
+func (w *waiter) begin() { w.ears, w.lastWord = ears{}, lastWord{} }
 
 // backoff is the next of some pauses, each of which is twice as long as the one before.
 type backoff time.Duration
@@ -60,13 +56,12 @@ func (e *Engine) acquire(limited, ctx context.Context, w *waiter) (*hold.Hold, e
 	w.begin()
 	defer w.unsubscribe()
 	channel := w.req.Proto.Channel()
+	w.leaves(limited, w.left)
 	if channel != "" && e.store.Heard(channel) != (store.Heard{}) {
 		w.ticket = e.store.Listen(channel, w.req.Proto.Key())
 		w.repay(limited)
-	} else if w.out > 0 {
-		if out := w.out - e.clock.Now(); out > 0 {
-			e.sender.Pause(limited, out)
-		}
+	} else {
+		w.leaves(limited, w.out)
 	}
 	silence, nap := backoff(request.FirstPause), backoff(request.FirstPause)
 	for {
@@ -78,8 +73,7 @@ func (e *Engine) acquire(limited, ctx context.Context, w *waiter) (*hold.Hold, e
 			return e.given(w, h), nil
 		}
 		if limited.Err() != nil || e.sender.Closed() || errors.Is(err, request.ErrAbandoned) {
-			w.abandon()
-			return nil, e.gaveUp(limited, ctx, w.req.Proto, w.said(), w.last)
+			return nil, w.giveUpAsking(limited, ctx)
 		}
 		if turned(err) {
 			w.abandon()
@@ -109,11 +103,18 @@ func (e *Engine) acquire(limited, ctx context.Context, w *waiter) (*hold.Hold, e
 	}
 }
 
+// giveUpAsking has a waiter leave that asks and whose wait has ended, and returns the error of its call.
+func (w *waiter) giveUpAsking(limited, ctx context.Context) error {
+	told := w.told()
+	w.abandon()
+	return w.gaveUp(limited, ctx, told)
+}
+
 // try is one attempt of a waiter that stands at the head of its queue, repeated once or twice if the
 // reply was lost: then the caller would be told "unavailable" though a second look, by the same id, tells for certain
 // whether the first attempt took the lock. It never waits for the lock to become free. Whatever it ends with,
 // abandon sees to what its attempts may have left. Where the lock may be idle in another process, which was told, it
-// asks once more when that has had the time to release it.
+// asks once more when that has had the time to release it; a set asks once more for each such member.
 //
 // All attempts together have the time of one request. A connection that breaks leaves time for another one; a server
 // that hangs takes all of it, and the call fails.
@@ -121,34 +122,39 @@ func (e *Engine) try(limited, ctx context.Context, w *waiter) (*hold.Hold, error
 	w.begin()
 	end := e.clock.Now() + e.sender.Limit(w.req.Lease)
 	var err error
-	for n, began := 0, e.clock.Now(); n < 3; n++ {
+	for n, told := 0, 0; n < 3; {
 		var h *hold.Hold
-		h, err = w.attemptUntil(limited, n > 0, end)
+		began := e.clock.Now()
+		h, err = w.attemptUntil(limited, n+told > 0, end)
 		if h != nil {
 			return h, nil
 		}
-		if err == nil && w.recalled && n == 0 {
+		if (err == nil || turned(err)) && w.recalled > told {
+			told = w.recalled
 			e.sender.Pause(limited, min(recallTime(e.clock.Now()-began), end-e.clock.Now()))
 			if limited.Err() == nil && !e.sender.Closed() {
 				continue
 			}
 		}
+		n++
 		if turned(err) {
 			w.abandon()
 			return nil, err
 		}
 		if err != nil && (limited.Err() != nil || e.sender.Closed()) {
-			w.abandon()
-			return nil, e.gaveUp(limited, ctx, w.req.Proto, w.said(), w.last)
+			return nil, w.giveUpAsking(limited, ctx)
 		}
 		if store.FaultOf(err) != store.FaultAmbiguous || isShortfall(err) || e.clock.Now() >= end {
 			break
 		}
 	}
+	told := w.told()
 	w.abandon()
 	switch {
 	case err == nil:
 		return nil, e.busy(w.req.Proto, w.why)
+	case told.answer != nil && !final(err): // another's request was answered since, or granted
+		return nil, e.busy(told.of, told.answer)
 	case w.last != nil: // which says more than that a repetition was left, or not sent
 		err = w.last
 	}
@@ -164,22 +170,6 @@ func (w *waiter) attemptUntil(ctx context.Context, again bool, end time.Duration
 	}
 	h, _, err := w.attempt(ctx)
 	return h, err
-}
-
-// said is what the store said last to this waiter; nil if it said nothing.
-func (w *waiter) said() error {
-	if !w.busy {
-		return nil
-	}
-	return w.answer()
-}
-
-// answer is what is said to a waiter that was refused.
-func (w *waiter) answer() error {
-	if w.why != nil {
-		return w.why
-	}
-	return w.engine().busyWord(w.req.Proto)
 }
 
 // failed decides whether an attempt without an answer is followed by another one. A call gives up when
@@ -201,8 +191,7 @@ func (w *waiter) failed(err error) error {
 	if final(err) {
 		return e.unavailable(w.req.Proto, err)
 	}
-	w.busy = false
-	if e.clock.Now()-w.answered(err) > e.cfg.Lease {
+	if now := e.clock.Now(); now-w.silentSince(now) > e.cfg.Lease {
 		return e.unavailable(w.req.Proto, err)
 	}
 	return nil
@@ -233,12 +222,11 @@ func (e *Engine) Unanswered(err error) bool {
 // that follows, so it would only cause a second attempt for the same release. A message that comes after is left.
 func (w *waiter) awaitWakeup(ctx context.Context, pttl time.Duration) {
 	e := w.engine()
-	patience := min(pttl+time.Millisecond, e.cfg.MaxPoll)
-	var reason <-chan struct{}
+	patience := min(pttl+time.Millisecond, w.patience(pttl))
 	if w.ticket == nil {
 		_ = crash.At(crash.Subscribe)
 		w.ticket = e.store.Listen(w.req.Proto.Channel(), w.req.Proto.Key())
-		reason = w.ticket.Ready()
+		w.ready = w.ticket.Ready()
 	}
 	var also <-chan struct{}
 	if w.also == nil && w.alsoOn != "" { // its confirmation wakes too, so nothing is missed
@@ -250,12 +238,18 @@ func (w *waiter) awaitWakeup(ctx context.Context, pttl time.Duration) {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
-	case <-reason:
+	case <-w.ready:
+		w.ready = nil
 		_ = crash.At(crash.Subscribed)
+		w.pace = pace{}
 	case <-w.ticket.C():
-		w.woken(ctx, reason)
+		w.pace = pace{}
+		w.woken(ctx)
 	case <-also:
 	case <-w.roused:
+		if w.Size == 0 {
+			w.repay(ctx)
+		}
 	case <-timer.C:
 	case <-ctx.Done():
 	case <-e.sender.Closing():
@@ -270,8 +264,9 @@ func (w *waiter) awaitWakeup(ctx context.Context, pttl time.Duration) {
 }
 
 // woken tells a message from the confirmation of the subscription, which wakes as well: nothing is heard before it.
-func (w *waiter) woken(ctx context.Context, subscribed <-chan struct{}) {
-	if subscribed != nil {
+func (w *waiter) woken(ctx context.Context) {
+	if w.ready != nil {
+		w.ready = nil
 		_ = crash.At(crash.Subscribed)
 		return
 	}
@@ -322,6 +317,20 @@ func (w *waiter) repay(ctx context.Context) {
 	}
 }
 
+// leaves leaves the lock to others until an instant. A call that has less time than that asks when half of it is over.
+func (w *waiter) leaves(ctx context.Context, until time.Duration) {
+	if until == 0 {
+		return
+	}
+	pause := until - w.engine().clock.Now()
+	if end, ok := ctx.Deadline(); ok {
+		pause = min(pause, time.Until(end)/2)
+	}
+	if pause > 0 {
+		w.engine().sender.Pause(ctx, pause)
+	}
+}
+
 // courtesy is how long a release is left to others. It is random, so that several processes do not all ask at once when
 // the release that they wait for does not come. A process that is on its way to ask needs a round trip and the time to
 // be scheduled: a few milliseconds is more than that nearly always, and little beside the poll interval.
@@ -356,11 +365,34 @@ func (w *waiter) abandon() {
 	w.engine().leaveStore(w, left)
 }
 
+// leaveTime is how long a call that gave up waits at most until its place in the store's queue is gone: longer than a
+// round trip in most networks, and too short for its caller to notice.
+const leaveTime = 10 * time.Millisecond
+
 // leaveStore takes away what a waiter that left its queue may have in the store, or come to have, and what no lease
 // ends: a place in a fair lock's queue, a gate that keeps readers out, or a number that a copy of its request counts
 // down. Its id is released at once, and until no copy can come.
 func (e *Engine) leaveStore(w *waiter, left localqueue.Remains) {
 	if left.ID != "" && !w.once && w.req.lasts() {
-		e.disown(w.req, left.ID, max(w.attempts.CopyLate(), store.Late(left.Late)), 0)
+		late := max(w.attempts.CopyLate(), store.Late(left.Late))
+		if w.req.Proto.Traits().Queues {
+			e.leavePlace(w, left.ID, late)
+			return
+		}
+		e.disown(w.req, left.ID, late, 0)
+	}
+}
+
+// leavePlace is leaveStore for a waiter in the store's queue. It waits for a moment until the store has answered:
+// otherwise the place could still be given the turn when the call has returned, and others would be refused meanwhile.
+func (e *Engine) leavePlace(w *waiter, id string, late store.Late) {
+	tried := make(chan struct{}, 1)
+	e.sender.Disown(request.Disowned{Proto: w.req.Proto, ID: id, Lease: w.req.Lease, Late: late, Tried: tried})
+	timer := time.NewTimer(leaveTime)
+	defer timer.Stop()
+	select {
+	case <-tried:
+	case <-timer.C:
+	case <-e.sender.Closing():
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/crash"
 	"github.com/holdfast-go/holdfast/internal/hold"
+	"github.com/holdfast-go/holdfast/internal/localqueue"
 	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
@@ -51,19 +52,35 @@ func (w *waiter) settle(sent *asked) (*hold.Hold, time.Duration, error) {
 		w.unanswered(sent.outcome)
 		return nil, 0, sent.err
 	}
-	w.noteAnswer()
+	w.last = nil
 	w.noteLapse(sent.reply)
 	if sent.reply.Status == store.Busy {
-		w.busy, w.why = true, sent.reply.Why
+		w.why = sent.reply.Why
 		w.attempts.Refused(sent.Receipt, w.engine().span(w.req))
 		w.noteBusy()
 		w.placed(sent.reply)
 		w.alsoOn = sent.reply.Also
-		w.recalled = sent.reply.Recalled
+		w.recalls(sent.reply.Recalled, 0)
+		w.noteStranger()
 		return nil, sent.reply.PTTL, nil
 	}
 	h, err := w.granted(sent)
 	return h, 0, err
+}
+
+// recalls notes whether the client that has what one of the waiter's requests wants was told that it waits.
+func (w *waiter) recalls(told bool, which int) {
+	w.recalled = 0
+	if told {
+		w.recalled = which + 1
+	}
+}
+
+// noteStranger notes that a name which this process keeps, or would keep, is taken by a client that does not keep it.
+func (w *waiter) noteStranger() {
+	if e := w.engine(); w.recalled == 0 && (w.req.Keep > 0 || w.req.Unkept) {
+		e.keeper.taken(w.req.Proto.Key(), e.clock.Now())
+	}
 }
 
 // span is how long after its sending what a request took is over. It is carried out within its limit, by an estimate of
@@ -89,14 +106,6 @@ func (w *waiter) unanswered(sent outcome) {
 		// An ACL may forbid what comes after the first write.
 		w.attempts.Lost(sent.Receipt)
 		w.mayHaveLapsed = !w.once
-	}
-}
-
-// noteAnswer notes that the store answers.
-func (w *waiter) noteAnswer() {
-	if w.last != nil {
-		w.last = nil
-		w.answered(nil)
 	}
 }
 
@@ -140,6 +149,7 @@ func (w *waiter) granted(sent *asked) (*hold.Hold, error) {
 		w.attempts.Lost(store.Receipt{Since: start, Late: sent.Late})
 		w.renounce()
 		w.setTicket(0)
+		e.table.say(w.req.Proto, localqueue.Said{Spoke: true, Err: opaque{errStale}})
 		return nil, opaque{errStale}
 	}
 	g, h := w.won(sent, start)
@@ -153,8 +163,8 @@ func (w *waiter) granted(sent *asked) (*hold.Hold, error) {
 // won makes what the store granted to the waiter that asked a grant of this process: with a token of the range, and
 // with what the answer says of those that stand next in the store's queue. Its lease may have begun at start.
 func (w *waiter) won(sent *asked, start time.Duration) (*Grant, *hold.Hold) {
-	e, k := w.engine(), w.key
-	k.mu.Lock()
+	e := w.engine()
+	k := e.table.lockAlone(w.req.Proto, w.under.id) // where w asks, which keeps it alive
 	defer k.unlock()
 	late := w.attempts.Late()
 	if w.Registers() {
@@ -248,7 +258,10 @@ func (e *Engine) askUntil(ctx context.Context, x crash.Exchange, w *waiter, sent
 		e.sendAcquire(ctx, x, w, sent)
 		return sent, sent.err
 	}
-	got, err := request.Call(e.sender, ctx, send, func(sent *asked, _ error) { e.cleanUp(w, before, sent) })
+	got, err := request.Call(e.sender, ctx, send, func(sent *asked, err error) {
+		e.sayLate([]*Request{w.req}, err)
+		e.cleanUp(w, before, sent)
+	})
 	if got == nil {
 		return &asked{outcome: outcome{err: err}}
 	}
@@ -259,6 +272,9 @@ func (e *Engine) askUntil(ctx context.Context, x crash.Exchange, w *waiter, sent
 // Before is what was unknown of the waiter's requests when it was sent.
 func (e *Engine) cleanUp(w *waiter, before request.Attempts, sent *asked) {
 	after, id, once := before.After(sent.Receipt, sent.err), sent.ask.ID, sent.ask.Once
+	if sent.reply.Status == store.Held || sent.reply.Status == store.Already {
+		e.table.say(w.req.Proto, localqueue.Said{Spoke: true})
+	}
 	if !once && (after.InDoubt() || sent.reply.Lapsed) {
 		e.lapsed(w)
 	}
@@ -287,12 +303,13 @@ func (e *Engine) sendAcquire(ctx context.Context, x crash.Exchange, w *waiter, s
 	began := e.clock.Now()
 	if sent.err = e.store.Ready(ctx, limit); sent.err != nil {
 		e.sender.Noted(request.Event{Of: p, Node: e.node(p.Key()), Sent: began, Err: sent.err})
-		return
+	} else {
+		sending, err := e.sender.Start(x, p, limit)
+		if err == nil {
+			sent.ask.Timing = sending.Timing
+			sent.reply, sent.Receipt, err = p.Acquire(ctx, &sent.ask)
+		}
+		sent.Receipt, sent.err = sending.End(ctx, sent.Receipt, err)
 	}
-	sending, err := e.sender.Start(x, p, limit)
-	if err == nil {
-		sent.ask.Timing = sending.Timing
-		sent.reply, sent.Receipt, err = p.Acquire(ctx, &sent.ask)
-	}
-	sent.Receipt, sent.err = sending.End(ctx, sent.Receipt, err)
+	e.sayOf(p, sent.reply, sent.err, e.failure(ctx, sent.err, e.clock.Now()-began, limit))
 }

@@ -55,6 +55,7 @@ type Engine struct {
 	holds    hold.Host
 	nonce    atomic.Uint64
 	keeper   keeper
+	listener listener
 	trip     atomic.Int64  // see readTrip
 	done     chan struct{} // closed when Close is done
 }
@@ -81,6 +82,7 @@ func New(cfg Config) *Engine {
 	e.events = newEvents(cfg.Events, cfg.Logger, e.clock)
 	e.table.engine = e
 	e.keeper.most = cfg.MaxKept
+	e.listener.timer.Init(func(arg any) { arg.(*Engine).listen() }, e)
 	e.sender = request.New(request.Config{
 		Store: e.store, Clock: e.clock, Wheel: e.wheel, Lease: cfg.Lease, ReleaseTimeout: cfg.ReleaseTimeout,
 		Warn: e.events.warn, Info: e.events.info, Holds: e.holdsOf, Server: cfg.Server, Confirmed: cfg.Confirmed,
@@ -101,7 +103,8 @@ func New(cfg Config) *Engine {
 	e.holds = e.host()
 	e.store.Start(store.Host{
 		Clock: e.clock, Wheel: e.wheel, Limit: limit, Warn: e.events.warn, Replaced: e.replaced, Heard: e.heard,
-		Client: cfg.ClientID, Wanted: e.wanted, OnCommand: e.events.onCommand(),
+		Client: cfg.ClientID, Wanted: e.wanted, Broken: e.broken, Missed: e.missed, Gone: e.gone,
+		Deaf: e.deaf, OnCommand: e.events.onCommand(),
 	})
 	return e
 }
@@ -228,11 +231,15 @@ func (e *Engine) unavailable(p store.Protocol, err error) error {
 	if errors.As(err, &impossible) {
 		return impossible.Err
 	}
-	word := e.cfg.Errors.silence(err)
+	return &callError{kind: e.unserving(err), of: p, cause: ours(err)}
+}
+
+// unserving is what callers are told of a request that was not served because of err, and that is not impossible.
+func (e *Engine) unserving(err error) error {
 	if store.FaultOf(err) == store.FaultConflict {
-		word = e.cfg.Errors.KeyConflict
+		return e.cfg.Errors.KeyConflict
 	}
-	return &callError{kind: word, of: p, cause: ours(err)}
+	return e.cfg.Errors.silence(err)
 }
 
 // Closed reports whether Close was called.
@@ -260,3 +267,6 @@ func (e *Engine) holdsOf(node string) (n int) {
 }
 
 var errNoAnswer = errors.New("no answer yet")
+
+// NoAnswer reports that a call ended with err before anything was known of what it waited for.
+func NoAnswer(err error) bool { return errors.Is(err, errNoAnswer) }

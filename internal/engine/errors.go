@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/store"
+	"github.com/holdfast-go/holdfast/watchdog"
 )
 
 // Errors are the errors of the public API. The package that documents them owns them; the engine only
@@ -140,7 +141,7 @@ func ContextError(ctx context.Context) error {
 // context ended meanwhile, that is the reason to name first, since the caller knows of it.
 func (e *Engine) unserved(ctx context.Context, p store.Protocol, err error) error {
 	if store.FaultOf(err) != store.FaultConflict && (ctx.Err() != nil || e.sender.Closed()) {
-		return e.gaveUp(ctx, ctx, p, nil, err)
+		return e.gaveUp(ctx, ctx, word{of: p, failure: err})
 	}
 	return e.unavailable(p, err)
 }
@@ -150,3 +151,13 @@ type contextEnd struct{ err, cause error }
 
 func (e *contextEnd) Error() string   { return e.cause.Error() }
 func (e *contextEnd) Unwrap() []error { return []error{e.err, e.cause} }
+
+func isGone(err error) bool { return errors.Is(err, watchdog.ErrGone) }
+
+// behindGone is what an error says besides that a hold is gone, which is the reason of its loss.
+func behindGone(err error) error {
+	if errors.Is(err, store.ErrConflict) {
+		return store.ErrConflict
+	}
+	return nil
+}

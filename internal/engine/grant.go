@@ -30,7 +30,9 @@ type Grant struct {
 	fence   int64               // the token of the newest Hold
 	portion *localqueue.Portion // what it is one of; nil: of nothing
 	spare   int16               // how many numbers right above fence are for those to whom it is passed
-	suspect bool                // a message said that somebody released the lock (see suspect)
+	suspect bool                // a message said that somebody released the lock (see suspect), or broke it
+	asked   bool                // the store is being asked whether it stands (see doubt)
+	unkept  bool                // it was asked for with Keep, and is not kept because others want the name; constant
 	kept    *kept               // what one has that may be idle; nil: it may not (see keeper.go)
 }
 
@@ -51,11 +53,10 @@ func (e *Engine) host() hold.Host {
 		Lost: func(g *hold.Grant, reason hold.Reason, cause error) error {
 			return e.lostError(leased(&g.Lease).proto, reason, cause)
 		},
-		Expire: func(g *hold.Grant, reason hold.Reason, err error) {
-			if rest := leased(&g.Lease).ending(reason, err); rest != nil {
-				e.ender.Add(rest)
-			}
+		Expire: func(g *hold.Grant, reason hold.Reason, ended hold.Ended) {
+			e.ender.Add(func() { leased(&g.Lease).lost(reason, ended) })
 		},
+		Free:     func(last *hold.Hold) { grantOf(last).free(last) },
 		Soon:     e.ender.Add,
 		HoldLost: e.events.holdLost,
 		Detach:   e.Detach,
@@ -81,11 +82,13 @@ func (e *Engine) newGrantLocked(
 ) (*Grant, *hold.Hold) {
 	g := &Grant{
 		key: k, proto: req.Proto, id: id, since: start, fence: fence,
-		doubt: doubt, portion: portionOf(req.Proto),
+		doubt: doubt, portion: portionOf(req.Proto), unkept: req.Unkept,
 	}
 	g.Lease.Of = g
+	e.listenSoon()
 	if req.Keep > 0 || req.Yields {
 		g.kept = &kept{}
+		g.kept.answered.Store(int64(start))
 	}
 	return g, g.InitLocked(&e.holds, &k.mu, start, req.Terms, fence)
 }
@@ -158,7 +161,7 @@ func (e *Engine) grantsOf(p store.Protocol) func(*hold.Grant) bool {
 
 // isSide reports whether g is a grant of p's lock, on any side of it.
 func (e *Engine) isSide(g *Grant, p store.Protocol) bool {
-	return g.engine() == e && g.proto.Key() == p.Key()
+	return g.engine() == e && g.proto.Key() == p.Key() && g.proto.Traits().Layout == p.Traits().Layout
 }
 
 // reenter adds one level to a Hold that ctx carries. The grant keeps its lease, whatever the request says of one, and
@@ -288,6 +291,9 @@ func (e *Engine) renew(
 			continue
 		}
 		results[at[i]] = watchdog.Result{Lease: one.TTL}
+		if kept := leased(due[at[i]]).kept; kept != nil {
+			kept.answered.Store(int64(sent))
+		}
 	}
 	e.noteRenewals(sent, due, results)
 }
@@ -331,8 +337,10 @@ const messageLag = 20 * time.Millisecond
 // Nothing is sent and nobody listens for that. It is heard while the process is subscribed because others of it
 // waited, as most are to whom a hold could be passed on.
 func (e *Engine) heard(key string) {
-	if g := e.table.suspect(key); g != nil {
-		e.watchdog.Hurry(&g.Lease)
+	for layout := range store.Layouts {
+		if g := e.table.suspect(key, layout); g != nil {
+			e.doubt(g)
+		}
 	}
 }
 
@@ -340,8 +348,8 @@ func (e *Engine) heard(key string) {
 //
 // Messages come by another connection than answers. So a message that comes soon after the lock was granted is about
 // the release before.
-func (t *table) suspect(key string) *Grant {
-	k := t.peek(key)
+func (t *table) suspect(key string, layout store.Layout) *Grant {
+	k := t.peekAt(key, layout)
 	if k == nil {
 		return nil
 	}
@@ -375,12 +383,15 @@ func (g *Grant) expire(cause error) {
 }
 
 // lose ends the grant without an unlock: its contexts end with the reason, the next in the queue may try, and, unless
-// the store said itself that it is gone, it is released in the store. It does nothing if the grant had ended before.
-// Between two Holds it ends the grant and nothing else.
+// the store said itself that it is gone, it is released in the store. If the grant had ended before, what still lives
+// of its contexts ends: for example two goroutines break the same lock, and neither may ask the store to release it
+// before that. Between two Holds it ends the grant and nothing else.
 func (g *Grant) lose(reason hold.Reason, cause error) {
 	if rest := g.losing(reason, cause); rest != nil {
 		rest()
+		return
 	}
+	g.Left().Contexts()
 }
 
 // loseSoon is lose for a goroutine that others wait for: the grant is over at once, the rest follows.
@@ -409,21 +420,24 @@ func (g *Grant) losing(reason hold.Reason, cause error) (rest func()) {
 
 // ending is losing with the error of the loss.
 func (g *Grant) ending(reason hold.Reason, err error) (rest func()) {
-	e := g.engine()
 	ended, ok := g.End(hold.Lost, err)
 	if !ok {
 		return nil
 	}
-	return func() {
-		e.watchdog.Lose(&g.Lease)
-		ended.Contexts()
-		g.forfeit(reason) // only now, when no context says that it is held
-		g.key.drop(g)
-		for range ended.Losers {
-			e.events.lost(err)
-		}
-		e.events.ended(ended.Owners, err)
+	return func() { g.lost(reason, ended) }
+}
+
+// lost does what is left to do for a grant that was lost.
+func (g *Grant) lost(reason hold.Reason, ended hold.Ended) {
+	e := g.engine()
+	e.watchdog.Lose(&g.Lease)
+	ended.Contexts()
+	g.forfeit(reason) // only now, when no context says that it is held
+	g.key.drop(g)
+	for range ended.Losers {
+		e.events.lost(ended.Cause)
 	}
+	e.events.ended(ended.Owners, ended.Cause)
 }
 
 // forfeit has the store release a lost grant, should it be there still. With Expired, its lease in the store ends by
@@ -448,8 +462,9 @@ func (g *Grant) forfeit(reason hold.Reason) {
 	}
 }
 
-// disown ends a grant whose Hold nobody ever got to see and that its client, which is closing, leaves to the ledger.
-// Close may have found it on the table and ended it first; then nothing is left to do here.
+// disown ends a grant whose Hold nobody ever got to see and that its client leaves to the ledger: it is closing, or the
+// store did not say whether the grant stands. Close may have found it on the table and ended it first; then nothing is
+// left to do here.
 func (g *Grant) disown() {
 	ended, ok := g.End(hold.Closed, g.engine().refuse(g.proto))
 	if !ok {
@@ -464,17 +479,9 @@ func (g *Grant) disown() {
 
 // disowned is the grant as the ledger takes it over, not to be released for a time.
 func (g *Grant) disowned(wait time.Duration) request.Disowned {
-	return request.Disowned{Proto: g.parting(), ID: g.id, Lease: g.Longest(), Late: g.doubt, Wait: wait}
-}
-
-func isGone(err error) bool { return errors.Is(err, watchdog.ErrGone) }
-
-// behindGone is what an error says besides that a hold is gone, which is the reason of its loss.
-func behindGone(err error) error {
-	if errors.Is(err, store.ErrConflict) {
-		return store.ErrConflict
+	return request.Disowned{
+		Proto: g.parting(), ID: g.id, Lease: g.Longest(), Late: g.doubt, Wait: max(wait, g.Stays()),
 	}
-	return nil
 }
 
 // lostError makes the error that a lost hold's contexts end with. A cause that was a command's own time limit does not

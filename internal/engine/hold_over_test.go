@@ -38,7 +38,7 @@ func TestAGrantThatIsOverAtOnceIsInNobodysWay(t *testing.T) {
 // learnt of the loss by then, and had unlocked; a TryLock was told that another caller held the lock.
 func TestALostHoldThatIsUnlockedIsInNobodysWay(t *testing.T) {
 	f := newFloor(t)
-	k := f.table.lock("k")
+	k := f.table.lock(side{key: "k"})
 	g, h := f.engine.newGrantLocked(k, floorRequest("w1"), f.engine.newID(), 1, f.engine.clock.Now(), 0)
 	k.listLocked(g)
 	k.unlock()

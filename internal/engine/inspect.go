@@ -90,7 +90,7 @@ func (e *Engine) Inspect(ctx context.Context, p store.Protocol) (Seen, error) {
 		}
 		seen.Holders = append(seen.Holders, Holder{
 			ID: holder.ID, Count: holder.Count, TTL: ttl, Fence: reply.Fence,
-			Mine: e.table.find(p.Key(), holder.ID) != nil, Kept: store.MayBeIdle(holder.ID),
+			Mine: e.table.find(p, holder.ID) != nil, Kept: store.MayBeIdle(holder.ID),
 		})
 	}
 	if e.cfg.Owners != nil && len(seen.Holders) > 0 {
@@ -111,7 +111,7 @@ func (e *Engine) queue(p store.Protocol, reply store.InspectReply) (queue []Queu
 		}
 		return queue
 	}
-	return e.table.waiting(p.Key(), p.Mode())
+	return e.table.waiting(p)
 }
 
 // listening is 1 if this client's own subscription is among those that the store counts.
@@ -127,9 +127,10 @@ func (e *Engine) look(ctx context.Context, p store.Protocol) (store.InspectReply
 	if ctx.Err() != nil {
 		return store.InspectReply{}, ContextError(ctx)
 	}
-	if e.sender.Closed() {
+	if !e.sender.Begin() {
 		return store.InspectReply{}, e.refuse(p)
 	}
+	defer e.sender.Done()
 	began := e.clock.Now()
 	reply, err := e.lookOnce(ctx, p, e.sender.Limit(e.cfg.Lease))
 	if store.FaultOf(err) == store.FaultAmbiguous {
@@ -149,14 +150,15 @@ func (e *Engine) lookOnce(ctx context.Context, p store.Protocol, limit time.Dura
 		if err := e.store.Ready(ctx, limit); err != nil {
 			return store.InspectReply{}, err
 		}
-		return p.Inspect(e.sender.Within(ctx, limit))
+		return p.Inspect(e.store.WithinAll(ctx, limit, max(limit, time.Second))) // with the greeting of a connection
 	}, func(store.InspectReply, error) {})
 }
 
 var errBroken = errors.New("broken by this client")
 
 // Break takes the lock from its present holder. A holder of this process is told at once, before the store is asked;
-// one of another process learns of it with its next renewal or step. It looks first and then releases just those
+// one of another process is sent a message (tellBroken), and learns of it with its next renewal or step at the latest.
+// It looks first and then releases just those
 // holds, so that a request that is late or sent twice cannot take it from somebody who came after. If there were
 // more than one look lists, it looks again until it has broken as many as there were.
 //
@@ -204,11 +206,15 @@ func (e *Engine) BreakOne(ctx context.Context, p store.Protocol, id string) erro
 
 // breakHold takes one hold by its id, which no later hold will have: a copy of the request that comes late takes
 // nothing. If this process has the hold, its contexts end before the store is asked, so that the next holder cannot
-// overlap it. A holder of another process goes on until it hears of the break: its next renewal says "not there", a
-// third of a lease later at most, or at once if it listens on the channel (Engine.heard). Until then two callers
-// think that they hold, which is what breaking a lock means, and why the fencing token exists.
+// overlap it. A holder of another process goes on until it hears of the break: it is told afterwards, and its renewal,
+// which it then sends at once and otherwise within a third of a lease, says "not there". Until then two callers think
+// that they hold, which is what breaking a lock means, and why the fencing token exists.
 func (e *Engine) breakHold(ctx context.Context, p store.Protocol, id string) (store.Status, error) {
-	if g := e.table.find(p.Key(), id); g != nil {
+	if !e.sender.Begin() {
+		return store.Gone, e.refuse(p)
+	}
+	defer e.sender.Done()
+	if g := e.table.find(p, id); g != nil {
 		g.lose(hold.Gone, errBroken)
 	}
 	limit, end := e.sender.Limit(e.cfg.Lease), e.clock.Now()+e.cfg.ReleaseTimeout
@@ -234,6 +240,9 @@ func (e *Engine) breakHold(ctx context.Context, p store.Protocol, id string) (st
 		return request.Later
 	}) {
 		return store.Gone, e.unserved(ctx, p, failed)
+	}
+	if status == store.Done {
+		e.tellBroken(p, id)
 	}
 	return status, nil
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/localqueue"
-	"github.com/holdfast-go/holdfast/internal/request"
 )
 
 // joins reports whether a request may be granted by a hold that lives here, or be asked for others, too.
@@ -44,7 +43,9 @@ func (g *Grant) withdraw(l *hold.Level) {
 	if g.Withdraw(l) {
 		g.engine().sender.Spawn(func() { // or Close is at work, and ends it
 			if g.Claim() {
-				_ = g.finish(l, g.engine().clock.Now())
+				e := g.engine()
+				now := e.clock.Now()
+				_ = g.finish(l, now, releaseEnd(e, now))
 			}
 		})
 	}
@@ -52,7 +53,7 @@ func (g *Grant) withdraw(l *hold.Level) {
 
 // join adds a Hold to the newest grant that may be joined, if nobody waits who would be overtaken.
 func (t *table) join(req *Request) *hold.Level {
-	k := t.peek(req.Proto.Key())
+	k := t.peek(req.Proto)
 	if k == nil {
 		return nil
 	}
@@ -120,10 +121,11 @@ func (e *Engine) awaitAnswer(limited, ctx context.Context, w *waiter) (*hold.Lev
 		case <-limited.Done():
 		case <-e.sender.Closing():
 		}
+		told := w.told()
 		if left := e.quit(w); left.Hold {
 			return w.level, nil
 		}
-		return nil, e.gaveUp(limited, ctx, w.req.Proto, nil, request.ErrAbandoned)
+		return nil, w.gaveUp(limited, ctx, told)
 	}
 }
 

@@ -24,6 +24,7 @@ type joinStore struct {
 func (s *joinStore) Start(store.Host)                                            {}
 func (s *joinStore) Name() string                                                { return "the store" }
 func (s *joinStore) Node(string) string                                          { return "node" }
+func (s *joinStore) Serves(string) bool                                          { return true }
 func (s *joinStore) Direct() bool                                                { return true }
 func (s *joinStore) Heard(string) store.Heard                                    { return store.Heard{} }
 func (s *joinStore) Within(ctx context.Context, _ time.Duration) context.Context { return ctx }
@@ -54,7 +55,7 @@ func TestAGrantThatIsNotRenewedIsNotJoined(t *testing.T) {
 		e := New(Config{Store: st, ClientID: "client", Lease: time.Minute, Logger: slog.New(slog.DiscardHandler)})
 		req := &Request{Proto: joinRules{}, Want: hold.Want{Terms: hold.Terms{Lease: time.Minute, Renewed: true}}}
 		w := e.newWaiter(req, e.clock.Now(), outer{})
-		k := e.table.lock(req.Proto.Key())
+		k := e.table.lock(req.Proto)
 		g, h := e.newGrantLocked(k, req, w.ID, 0, e.clock.Now(), 0)
 		w.shares(g, localqueue.JoinTime(time.Hour))
 		k.listLocked(g)

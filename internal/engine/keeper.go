@@ -13,8 +13,8 @@ import (
 )
 
 // kept is what a grant has that may be idle, or whose holders want to learn that others wait. The mutex of the Key
-// guards it, but for its place among the idle ones, which the keeper's guards. Since when it has its place is read
-// without a mutex.
+// guards it, but for its place among the idle ones, which the keeper's guards. Since when it has its place, and
+// when the store was asked, is read without a mutex.
 //
 // A grant that was asked for with Keep stays with the process when its last Hold is over and nobody here waits: it is
 // idle, and the next call has it without a request. No other client can see that. So it must not stay for long where
@@ -24,8 +24,10 @@ import (
 //     grant is released at once. A held one is released with its unlock, unless others of its process wait: they have
 //     their run as ever (see pass).
 //   - A client that cannot say that it waits, or whose message is lost, finds the lock free a second after the request
-//     that brought the grant, or with the unlock after that (KeepMost).
-//   - A name that other clients waited for is not kept for a while, which grows each time.
+//     that brought the grant, or with the unlock after that (KeepMost), and for long enough that one which polls comes
+//     to see it (localqueue.KeptPause).
+//   - A name that other clients waited for is not kept for a while, which grows each time. A name that this
+//     process found taken by a client which does not say that it waits is not kept for some seconds.
 //
 // An idle grant is listed in its Key like any other, is renewed, and can be lost; nobody is told of that.
 type kept struct {
@@ -38,11 +40,14 @@ type kept struct {
 
 	at     *list.Element // among those that were idle; nil: it is not among them
 	placed atomic.Int64  // when it came to its place there, or 0
+
+	answered atomic.Int64 // when the request was sent by whose answer the store has it
 }
 
 // keeper is what a client knows of all the grants that it keeps, and of names that other clients want.
 type keeper struct {
 	most int
+	deaf atomic.Pointer[deafness] // nil: the client hears who wants a lock, or will soon
 
 	mu     sync.Mutex // innermost; guards what is below
 	idle   list.List  // of *Grant: the idle ones, and those that were; the longest unused first, but for placeFor
@@ -51,8 +56,16 @@ type keeper struct {
 
 // backOff is for how long a name is not kept because another client wanted it.
 type backOff struct {
-	until time.Duration
+	until time.Duration // because one asked for it
 	pause time.Duration
+	mute  time.Duration // until when, because one had it that did not ask
+}
+
+// deafness is why a client does not hear that others want a lock: it lacks a right. It keeps no lock then, and one line
+// of the log says so.
+type deafness struct {
+	right string
+	told  sync.Once
 }
 
 // KeepMost is how long after the request that brought it a grant is released when it is idle, however often it was
@@ -68,6 +81,9 @@ const (
 
 	firstBackOff = 100 * time.Millisecond
 	lastBackOff  = 30 * time.Second
+	// muteBackOff is longer than a client that polls each 100 ms needs to find a kept lock free: it is to find it so
+	// rarely that the waits for that are few beside its turns.
+	muteBackOff = 10 * time.Second
 )
 
 // may reports that a name may be kept.
@@ -75,7 +91,18 @@ func (r *keeper) may(name string, now time.Duration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	b, known := r.wanted[name]
-	return !known || now >= b.until
+	return !known || now >= max(b.until, b.mute)
+}
+
+// taken notes that a request for a name that is kept, or would be, was refused because another client had it, and that
+// its process is not one that keeps it. One that asked for it is known (backOff).
+func (r *keeper) taken(name string, now time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if b := r.wanted[name]; now >= b.until {
+		b.mute = now + muteBackOff
+		r.setLocked(name, b, now)
+	}
 }
 
 // backOff notes that another client wanted a name. The name is not kept for a time: twice as long as the last time,
@@ -93,6 +120,11 @@ func (r *keeper) backOff(name string, now time.Duration) {
 		b.pause = min(2*b.pause, lastBackOff)
 	}
 	b.until = now + b.pause
+	r.setLocked(name, b, now)
+}
+
+// setLocked makes room for one more name if there are too many.
+func (r *keeper) setLocked(name string, b backOff, now time.Duration) {
 	if r.wanted == nil {
 		r.wanted = make(map[string]backOff)
 	}
@@ -105,7 +137,7 @@ func (r *keeper) backOff(name string, now time.Duration) {
 // forgetLocked makes room: it drops the names whose time is over, or any one.
 func (r *keeper) forgetLocked(now time.Duration) {
 	for name, b := range r.wanted {
-		if now-b.until > b.pause {
+		if now-b.until > b.pause && now >= b.mute {
 			delete(r.wanted, name)
 		}
 	}
@@ -164,14 +196,48 @@ func (r *keeper) isEmpty() bool {
 // keeps settles whether the grant that a request comes to may be idle later. From then on the client listens for those
 // who want it.
 func (e *Engine) keeps(req *Request) *Request {
-	if req.Keep > 0 && !e.keeper.may(req.Proto.Key(), e.clock.Now()) {
+	key, now := req.Proto.Key(), e.clock.Now()
+	if deaf := e.keeper.deaf.Load(); deaf != nil && req.Keep > 0 {
+		deaf.told.Do(func() {
+			e.events.warn("no lock is kept, because the server refuses to tell this client that others wait: grant "+
+				"the user this right", "rights", deaf.right, "lock", req.Proto.Name())
+		})
 		plain := *req
 		plain.Keep, req = 0, &plain
+	}
+	if req.Keep > 0 && (!e.keeper.may(key, now) || e.table.leaves(req.Proto, now)) {
+		plain := *req
+		plain.Keep, plain.Unkept, req = 0, true, &plain
 	}
 	if req.Keep > 0 || req.Yields {
 		e.store.ListenWanted()
 	}
 	return req
+}
+
+// deaf is told by the store that this client lacks a right without which it does not hear that others want a lock. What
+// is idle is released, and what is held with its unlock, until the client hears again.
+func (e *Engine) deaf(right string) {
+	e.keeper.deaf.CompareAndSwap(nil, &deafness{right: right})
+	for _, g := range e.table.all() {
+		g.key.mu.Lock()
+		idle := g.kept != nil && g.IsIdleLocked()
+		g.key.mu.Unlock()
+		if idle {
+			e.sender.Spawn(g.letGo) // refused when Close is at work, which ends it
+		}
+	}
+}
+
+// leaves reports that the process leaves a key to others at an instant. A Lock waits for that; a TryLock, which does
+// not, takes what is free, and does not keep it.
+func (t *table) leaves(p store.Rules, now time.Duration) bool {
+	k := t.peek(p)
+	if k == nil {
+		return false
+	}
+	defer k.mu.Unlock()
+	return k.queue != nil && now < k.queue.LeftUntil()
 }
 
 // rest makes g idle, whose last Hold is over since an instant, if it may be kept and nobody of this process waits for
@@ -200,9 +266,10 @@ func (k *Key) rest(g *Grant, at time.Duration) bool {
 }
 
 // freshLocked reports that nothing is known, and nothing can have happened for long, that keeps a kept grant from its
-// process, and that it has a token for the next Hold.
+// process.
 func (g *Grant) freshLocked(now time.Duration) bool {
-	return !g.kept.wanted && !g.suspect && g.spare > 0 && now-g.since < KeepMost
+	return !g.kept.wanted && !g.suspect && now-g.since < KeepMost &&
+		g.engine().keeper.deaf.Load() == nil
 }
 
 // idleUntilLocked is until when an idle grant stays so.
@@ -245,7 +312,7 @@ func (g *Grant) letGo() {
 		defer g.sweep()
 		g.retired()
 		e := g.engine()
-		_ = e.sendRelease(g, g.since, e.releaseEnd(), true, false)
+		_ = e.sendRelease(g, g.since, releaseEnd(e, e.clock.Now()), true, false)
 	case gone != nil:
 		<-gone
 	}
@@ -261,37 +328,31 @@ func (k *Key) unusedLocked(p store.Protocol) *Grant {
 	return g
 }
 
-// resume begins a hold on the idle grant of this process, if the request may have that as it is. If not, the level is
-// nil, and the request has to ask.
-func (e *Engine) resume(ctx context.Context, c call) *hold.Level {
-	h := e.table.resume(c.Request)
-	if h == nil {
-		return nil
-	}
-	l, _ := begin(ctx, h, c) // nil: it was lost at this moment
-	return l
-}
-
-// resume passes the idle grant to the request, if it may have it as it is; if not, the Hold is nil.
-func (t *table) resume(req *Request) *hold.Hold {
+// resume passes the idle grant to the request, if it may have it as it is; if not, the Hold is nil. Age is how long ago
+// the request was sent that the store answered last, and gap how long the grant was idle. Where no token is spare, as
+// after the first hold of a name, the Hold has none yet, which is 0: the store has to mint some (see mint).
+func (t *table) resume(req *Request) (h *hold.Hold, age, gap time.Duration) {
 	if req.Keep == 0 {
-		return nil
+		return nil, 0, 0
 	}
-	k := t.peek(req.Proto.Key())
+	k := t.peek(req.Proto)
 	if k == nil {
-		return nil
+		return nil, 0, 0
 	}
 	defer k.mu.Unlock()
 	g, now := k.grant, t.engine.clock.Now()
 	if g == nil || !g.IsIdleLocked() || !g.freshLocked(now) || !req.Proto.Inherits(g.proto.Mode()) ||
 		k.queue != nil && !k.queue.Empty() {
-		return nil
+		return nil, 0, 0
 	}
-	h := g.PassToLocked(&req.Want, now, g.fence+1, "")
+	if g.spare == 0 {
+		return g.PassToLocked(&req.Want, now, 0, ""), 0, 0
+	}
+	h = g.PassToLocked(&req.Want, now, g.fence+1, "")
 	if h != nil {
 		g.fence, g.spare = g.fence+1, g.spare-1
 	}
-	return h
+	return h, now - time.Duration(g.kept.answered.Load()), now - g.kept.since
 }
 
 // clear has a grant released that is in the way of a call which does not wait for its turn, and waits for that: nobody
@@ -300,7 +361,7 @@ func (e *Engine) clear(ctx context.Context, p store.Protocol) {
 	if e.keeper.isEmpty() {
 		return
 	}
-	k := e.table.peek(p.Key())
+	k := e.table.peek(p)
 	if k == nil {
 		return
 	}
@@ -324,7 +385,7 @@ func (e *Engine) clear(ctx context.Context, p store.Protocol) {
 // meanwhile; so eight processes that do nothing but try one held lock have the store say so 3,600 times a second, which
 // takes 8 % of a core here, and the store has half of the work that the same loops make on a lock that is not kept.
 func (e *Engine) wanted(key, id string) {
-	k := e.table.peek(key)
+	k := e.table.peekAt(key, store.OneHolder) // which is what is kept
 	if k == nil {
 		return
 	}

@@ -61,6 +61,28 @@ func TestANameThatOthersWantIsNotKept(t *testing.T) {
 	require.False(t, r.may(fmt.Sprint(2*wantedMost-1), now), "the last is known")
 }
 
+// A name that another client had which did not ask for it is not kept for some seconds, from when that was seen last. Of
+// one that asked it is known how long.
+func TestANameThatAMuteClientHadIsNotKept(t *testing.T) {
+	var r keeper
+	r.taken("k", 0)
+	require.False(t, r.may("k", muteBackOff-1))
+	require.True(t, r.may("k", muteBackOff))
+	r.taken("k", time.Second)
+	require.False(t, r.may("k", time.Second+muteBackOff-1))
+	require.True(t, r.may("k", time.Second+muteBackOff))
+
+	r.backOff("asked", 0)
+	r.taken("asked", firstBackOff-1)
+	require.True(t, r.may("asked", firstBackOff))
+
+	for i := range 2 * wantedMost {
+		r.taken(fmt.Sprint(i), time.Second)
+		require.LessOrEqual(t, len(r.wanted), wantedMost)
+	}
+	require.False(t, r.may(fmt.Sprint(2*wantedMost-1), time.Second), "the last is known")
+}
+
 // keeps makes the waiter of a request with Keep, which asks for a key.
 func (f *floor) keeps(key string) *waiter {
 	f.t.Helper()
@@ -99,6 +121,7 @@ func TestAWantThatComesBeforeTheAnswerIsRemembered(t *testing.T) {
 	g = f.wins(w)
 	require.True(t, g.key.rest(g, f.engine.clock.Now()))
 	require.True(t, g.IsIdle())
-	require.NotNil(t, f.table.resume(w.req))
+	h, _, _ := f.table.resume(w.req)
+	require.NotNil(t, h)
 	require.False(t, g.IsIdle())
 }

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"iter"
+	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -10,9 +12,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// Key is what this process knows of one name without asking the store: the grants that it has, the calls that wait, and
-// what it owes to other processes. It exists while somebody holds or waits, and for some milliseconds longer where
-// something is owed.
+// Key is what this process knows of one name, as far as kinds of one layout go, without asking the store: the grants
+// that it has, the calls that wait, and what it owes to other processes. It exists while somebody holds or waits, and
+// for some milliseconds longer where something is owed.
 //
 // One mutex guards all of it: the queue, the waiters' part of it, the grants that are listed here, with their Holds and
 // Levels. Every method is one step: it takes the mutex, decides, and lets go. Between two steps anything may happen, so
@@ -29,11 +31,12 @@ import (
 // with a hundred thousand locks consists of. Hence what is a pointer here: a map and a queue cost more than all of the
 // rest.
 type Key struct {
-	table *table // constant
-	name  string // constant
+	table  *table       // constant
+	name   string       // constant
+	layout store.Layout // constant
 
-	mu    sync.Mutex // guards what is below
 	dead  bool       // it is not in the table any more
+	mu    sync.Mutex // guards dead, and what is below
 	grant *Grant     // the first; nil: there is none
 	queue *keyQueue  // what only matters while somebody waits, or several hold
 }
@@ -44,6 +47,7 @@ type keyQueue struct {
 	others           map[string]*Grant // the other grants, of a kind of which several live: thousands, if permits
 	newest           *Grant            // that readers may join; it may be too old for that by now
 	deserted         time.Duration     // when nobody held or waited any more; see deserted
+	unset            bool              // it was logged that callers wait for what was never set
 }
 
 // queueLocked is the queue, which is made if there is none: a key without one has one grant at most. The queue counts
@@ -77,7 +81,7 @@ func (k *Key) unlock() {
 		if k.queue != nil && k.queue.Idle() {
 			k.dropQueueLocked()
 		}
-	case k.queue != nil && k.queue.Remembers(k.table.engine.clock.Now()): // for KeptPause at most
+	case k.queue != nil && k.queue.Remembers(k.table.engine.clock.Now()): // for twice the KeptPause at most
 		k.queue.deserted = k.table.engine.clock.Now()
 		k.table.deserted.add(desertion{k, k.queue.deserted, k.queue.RememberedUntil()})
 	default:
@@ -89,7 +93,7 @@ func (k *Key) unlock() {
 // removeLocked takes the key, which has nothing any more, off the table.
 func (k *Key) removeLocked() {
 	k.dead, k.queue = true, nil
-	k.table.remove(k.name)
+	k.table.remove(k)
 }
 
 // removeDeserted removes the key if nobody has come to it since an instant at which it was deserted.
@@ -126,6 +130,7 @@ func (k *Key) listLocked(g *Grant) {
 	if k.queue == nil {
 		return
 	}
+	k.sayLocked(localqueue.Said{Spoke: true})
 	k.queue.Hold(g.proto.Mode())
 	if g.Shared() {
 		k.queue.newest = g
@@ -203,6 +208,23 @@ func (k *Key) grantsLocked() iter.Seq[*Grant] {
 	}
 }
 
+// conflict reports that the store does not let two holds stand beside one another. Of a reader and a writer, the reader
+// says so: the writer asks all the same, to be seen waiting.
+func conflict(a, b store.Rules) bool { return a.Excludes(b.Mode()) || b.Excludes(a.Mode()) }
+
+// besideLocked are the grants that a request excludes, but for that under which it was asked for, and some others.
+func (k *Key) besideLocked(p store.Protocol, under string, others []*Grant) (beside []*Grant) {
+	if k.queue != nil && !p.Excludes(p.Mode()) && !k.queue.Excluded(p) { // there may be thousands of permits
+		return nil
+	}
+	for g := range k.grantsLocked() {
+		if g.id != under && conflict(p, g.proto) && !slices.Contains(others, g) {
+			beside = append(beside, g)
+		}
+	}
+	return beside
+}
+
 // waitersLocked are those in the queue, in their order.
 func (k *Key) waitersLocked() iter.Seq[*localqueue.Waiter] {
 	if k.queue == nil {
@@ -216,7 +238,7 @@ func (k *Key) waitersLocked() iter.Seq[*localqueue.Waiter] {
 func (e *Engine) add(
 	req *Request, id string, fence int64, start time.Duration, doubt store.Late, retain int64,
 ) (*Grant, *hold.Hold) {
-	k := e.table.lock(req.Proto.Key())
+	k := e.table.lockAlone(req.Proto, "")
 	defer k.unlock()
 	g, h := e.newGrantLocked(k, req, id, fence, start, doubt)
 	if retain > 0 {
@@ -237,6 +259,8 @@ func (k *Key) win(w *waiter) {
 func (k *Key) winLocked(w *waiter, g *Grant) {
 	if g != nil {
 		k.listLocked(g)
+	} else {
+		k.sayLocked(localqueue.Said{Spoke: true})
 	}
 	q := k.queueLocked()
 	q.Win(&w.Waiter)
@@ -272,9 +296,21 @@ func (k *Key) released(g *Grant, last time.Duration, ends runEnd) {
 		owed = k.endRunLocked(last, ends)
 	}
 	k.dropLocked(g, owed)
-	if g.kept != nil && owed > 0 && !ends.asked { // a client that asked is on its way
-		k.queue.LeaveFor(localqueue.KeptPause, k.table.engine.clock.Now())
+	switch {
+	case ends.asked: // it is on its way
+	case owed > 0 && g.kept != nil, owed == 0 && k.hadLongLocked(g):
+		k.queue.LeaveFor(keptPause(), k.table.engine.clock.Now())
 	}
+}
+
+// keptPause is random, so that no client polls in step with it: KeptPause in the mean.
+func keptPause() time.Duration { return localqueue.KeptPause*3/4 + rand.N(localqueue.KeptPause/2) }
+
+// hadLongLocked reports that the process has had the key for a second now by grants that were asked for with Keep, of
+// which g was the last. Clients that poll, and cannot say that they wait, may have found it taken all this time: it was
+// free for the moments between a release and the next request only.
+func (k *Key) hadLongLocked(g *Grant) bool {
+	return (g.Keep() > 0 || g.unkept) && k.queueLocked().HadFor(g.since, k.table.engine.clock.Now()) >= KeepMost
 }
 
 // endRunLocked notes the end of a run, whose last turn began at an instant, and returns to how many other processes

@@ -18,6 +18,7 @@ type Request struct {
 	Loose   bool          // what is taken is nobody's: there is no hold (see Take)
 	Looks   bool          // with Loose: nothing is taken, and the answer is that of all who waited for it
 	Member  bool          // of a set that its caller tells observers of
+	Unkept  bool          // it was made with Keep, which was left out because others want the name
 	Busy    bool          // the last answer that the caller had was that another has it
 	Reentry Reentry       // what becomes of a call whose context carries the lock already
 	MaxWait time.Duration // 0: as long as ctx allows
@@ -88,8 +89,8 @@ func (e *Engine) lock(ctx context.Context, c call, under outer) (*hold.Level, er
 	if l := e.join(ctx, c, under); l != nil {
 		return l, nil
 	}
-	if l := e.resume(ctx, c); l != nil {
-		return l, nil
+	if l, err := e.resume(ctx, c, false); l != nil || err != nil {
+		return l, err
 	}
 	c.Request = e.keeps(c.Request)
 	limited, cancel := c.limited(ctx)
@@ -149,17 +150,17 @@ func (e *Engine) tryLock(ctx context.Context, c call, under outer) (*hold.Level,
 	if l := e.join(ctx, c, under); l != nil {
 		return l, nil
 	}
-	if l := e.resume(ctx, c); l != nil {
-		return l, nil
+	if l, err := e.resume(ctx, c, true); l != nil || err != nil {
+		return l, err
 	}
 	c.Request = e.keeps(c.Request)
-	if e.clear(ctx, c.Proto); ctx.Err() != nil || e.sender.Closed() { // the store has not said that it is busy
-		return nil, e.gaveUp(ctx, ctx, c.Proto, nil, nil)
-	}
 	w := e.newWaiter(c.Request, e.clock.Now(), under)
 	w.once = true
+	if e.clear(ctx, c.Proto); ctx.Err() != nil || e.sender.Closed() { // an idle lock is nobody's hold
+		return nil, e.gaveUp(ctx, ctx, word{of: c.Proto})
+	}
 	if !e.table.enter(w, true) {
-		return nil, e.busy(c.Proto, nil)
+		return nil, e.refusedHere(w)
 	}
 	limited, cancel := c.limited(ctx)
 	defer cancel()
@@ -296,20 +297,12 @@ func (e *Engine) waitTurn(limited, ctx context.Context, w *waiter) (*hold.Hold, 
 
 // giveUpTurn takes a waiter out of the queue whose wait has ended, and returns the error of its call.
 func (e *Engine) giveUpTurn(limited, ctx context.Context, w *waiter) error {
-	trouble, behind := w.trouble(), w.obstacle()
+	told := w.told()
 	left := e.quit(w)
 	if w.lockSet == nil {
 		e.leaveStore(w, left)
 	}
-	var answer error
-	if trouble == nil {
-		answer = w.answer()
-	}
-	err := e.gaveUp(limited, ctx, w.req.Proto, answer, trouble)
-	if v, ok := err.(*callError); ok && behind != nil && answer != nil && v.kind == answer {
-		v.cause = ownHold{grantOf(behind).id, e.clock.Now() - behind.Start()}
-	}
-	return err
+	return w.gaveUp(limited, ctx, told)
 }
 
 // quit takes w out of the queue. A hold that came to it at the last moment is passed on, in the
@@ -327,21 +320,19 @@ func (e *Engine) quit(w *waiter) localqueue.Remains {
 	return left
 }
 
-// gaveUp makes the error of a wait that ended without a hold: the last answer, that another has it or the
-// like, and unavailable if there was none. It matches the context's error as well, so that a caller can tell that it
-// was its own deadline, and what the lock was like until then: "busy" and "the store did not answer" call for different
-// things.
-func (e *Engine) gaveUp(limited, ctx context.Context, p store.Protocol, answer, last error) error {
-	v := &callError{kind: e.cfg.Errors.silence(last), of: p, cause: last}
+// gaveUp makes the error of a wait that ended without a hold: what the store last said, and unavailable if it does not
+// answer. It matches the context's error as well, so that a caller can tell that it was its own deadline, and what the
+// lock was like until then: "busy" and "the store did not answer" call for different things.
+func (e *Engine) gaveUp(limited, ctx context.Context, told word) error {
+	v := &callError{kind: told.answer, of: told.of}
 	switch {
 	case e.sender.Closed():
-		return e.refuse(p)
-	case answer != nil:
-		v.kind, v.cause = answer, nil
-	case last == nil:
-		v.cause = errNoAnswer
+		return e.refuse(told.of)
+	case told.answer != nil:
+	case told.failure == nil:
+		v.kind, v.cause = e.cfg.Errors.silence(nil), errNoAnswer
 	default:
-		v.cause = ours(last)
+		v.kind, v.cause = e.unserving(told.failure), ours(told.failure)
 	}
 	if ctx.Err() != nil {
 		v.ctxErr = ContextError(ctx)

@@ -30,13 +30,16 @@ import (
 type lockSet struct {
 	reqs []*Request
 	at   int          // the one in whose queue the waiter stands
-	busy bool         // the last answer, in an earlier queue, was that another has one of them
+	busy bool         // the last answer, in an earlier queue or call, was that another has one of them
 	held []*hold.Hold // when it is done
 
 	id       string           // by which it asked in an earlier queue; "": it has not asked yet
 	attempts request.Attempts // the waiter's, of that queue
 
 	since time.Duration // when the call began
+
+	said  localqueue.Said // what the store said last to the set: that one of them is busy, or why it did not answer
+	which int             // the one that was busy
 }
 
 // elsewhere says that another member than the one in whose queue the waiter stands is busy.
@@ -149,7 +152,6 @@ func (e *Engine) gather(limited, ctx context.Context, g *lockSet, once bool) err
 				return err
 			}
 		}
-		req := g.reqs[g.at]
 		w := e.newMember(g)
 		var err error
 		switch {
@@ -157,7 +159,7 @@ func (e *Engine) gather(limited, ctx context.Context, g *lockSet, once bool) err
 			e.table.enter(w, false)
 			_, err = e.waitTurn(limited, ctx, w)
 		case !e.table.enter(w, true):
-			return e.busy(req.Proto, nil)
+			return e.refusedHere(w)
 		default:
 			_, err = e.try(limited, ctx, w)
 		}
@@ -307,11 +309,14 @@ func (e *Engine) attachAll(
 // out.
 func (w *waiter) attemptAll(ctx context.Context) (*hold.Hold, time.Duration, error) {
 	e := w.engine()
+	w.recalled = 0
 	if at := e.table.inTheWay(w.lockSet); at >= 0 {
-		w.busy = true
 		return nil, 0, elsewhere{at}
 	}
 	sent := e.askAll(ctx, w)
+	if sent.says {
+		w.lockSet.said, w.lockSet.which = sent.said, sent.all.Which
+	}
 	if sent.err != nil {
 		if errors.Is(sent.err, store.ErrApart) {
 			if store.FaultOf(sent.err) == store.FaultAmbiguous {
@@ -322,9 +327,9 @@ func (w *waiter) attemptAll(ctx context.Context) (*hold.Hold, time.Duration, err
 		w.unanswered(sent.outcome)
 		return nil, 0, sent.err
 	}
-	w.noteAnswer()
+	w.last = nil
 	if sent.all.Status == store.Busy {
-		w.busy = true
+		w.recalls(sent.all.Recalled, sent.all.Which)
 		w.attempts.Refused(sent.Receipt, e.span(w.req))
 		w.renounce() // an earlier copy may have taken others, and a set that waits holds nothing
 		if sent.all.Which != w.lockSet.at {
@@ -373,10 +378,10 @@ func (w *waiter) wonAll(sent askedAll) (*hold.Hold, error) {
 
 // wonOne lists the grant of the member in whose queue the waiter stands, and ends its turn to ask.
 func (w *waiter) wonOne(fence int64, start time.Duration) *hold.Hold {
-	w.key.mu.Lock()
-	defer w.key.unlock()
-	g, h := w.engine().newGrantLocked(w.key, w.req, w.ID, fence, start, w.attempts.Late())
-	w.key.winLocked(w, g)
+	k := w.engine().table.lockAlone(w.req.Proto, w.under.id)
+	defer k.unlock()
+	g, h := w.engine().newGrantLocked(k, w.req, w.ID, fence, start, w.attempts.Late())
+	k.winLocked(w, g)
 	return h
 }
 
@@ -395,7 +400,9 @@ func (t *table) inTheWay(g *lockSet) int {
 // askedAll is one sending of the script for a set and what came of it.
 type askedAll struct {
 	outcome
-	all store.AcquireAllReply
+	all  store.AcquireAllReply
+	said localqueue.Said // of the member that is busy, or of all
+	says bool
 }
 
 // askAll sends the script that takes all. Like ask, it cleans up after a reply that nobody waits for: each member is
@@ -407,6 +414,7 @@ func (e *Engine) askAll(ctx context.Context, w *waiter) askedAll {
 		return sent, sent.err
 	}
 	sent, err := request.Call(e.sender, ctx, send, func(sent askedAll, err error) {
+		e.sayLate(reqs, err)
 		after := before.After(sent.Receipt, err)
 		if after.InDoubt() || sent.all.Status == store.Held || sent.all.Status == store.Already {
 			for _, req := range reqs {
@@ -427,13 +435,31 @@ func (e *Engine) sendAcquireAll(ctx context.Context, reqs []*Request, id string)
 		members[i] = store.Member{Proto: req.Proto, Lease: req.Lease}
 		limit = min(limit, e.sender.Limit(req.Lease))
 	}
-	if sent.err = e.store.Ready(ctx, limit); sent.err != nil {
-		return sent
+	began := e.clock.Now()
+	if sent.err = e.store.Ready(ctx, limit); sent.err == nil {
+		sending, err := e.sender.Start(crash.AcquireAll, reqs[0].Proto, limit)
+		if err == nil {
+			sent.all, sent.Receipt, err = e.store.AcquireAll(ctx, members, id, sending.Timing)
+		}
+		sent.Receipt, sent.err = sending.End(ctx, sent.Receipt, err)
 	}
-	sending, err := e.sender.Start(crash.AcquireAll, reqs[0].Proto, limit)
-	if err == nil {
-		sent.all, sent.Receipt, err = e.store.AcquireAll(ctx, members, id, sending.Timing)
-	}
-	sent.Receipt, sent.err = sending.End(ctx, sent.Receipt, err)
+	e.sayAll(reqs, &sent, e.failure(ctx, sent.err, e.clock.Now()-began, limit))
 	return sent
+}
+
+// sayAll notes what came of a request for a set: a failure is one of each member, and of an answer the busy member is
+// known. That a set must be taken apart says nothing.
+func (e *Engine) sayAll(reqs []*Request, sent *askedAll, failure error) {
+	at := e.clock.Now()
+	switch {
+	case errors.Is(failure, store.ErrApart):
+	case failure != nil:
+		sent.said, sent.says = localqueue.Said{At: at, Err: failure}, true
+		for _, req := range reqs {
+			e.table.say(req.Proto, sent.said)
+		}
+	case sent.err == nil && sent.all.Status == store.Busy:
+		sent.said, sent.says = localqueue.Said{At: at, Spoke: true}, true
+		e.table.say(reqs[sent.all.Which].Proto, sent.said)
+	}
 }

@@ -2,14 +2,14 @@ package engine
 
 import (
 	"context"
+	"time"
 
 	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// Note writes what the hold that ctx carries says of itself, or takes it away. If the store says that the hold is
-// gone, it is lost.
+// Note writes what the hold that ctx carries says of itself. If the store says that the hold is gone, it is lost.
 //
 // A holder may say something of itself beside its lock: where it can be reached, say. The note counts for as long as
 // its hold stands and no newer token was noted, which the store decides. A copy of the request writes the same again.
@@ -18,18 +18,37 @@ import (
 // lock, and another is elected under token 9 and writes its own address. The first goes on, and its request, or a copy
 // that was under way all the time, arrives: the store finds another id at the lock, or the newer token, and leaves the
 // address of the second alone. The answer "gone" is a loss that this process has not noticed yet, so it is reported.
-func (e *Engine) Note(ctx context.Context, p store.Protocol, text string, take bool) error {
+func (e *Engine) Note(ctx context.Context, p store.Protocol, text string) error {
 	if !e.sender.Begin() {
 		return e.refuse(p)
 	}
 	defer e.sender.Done()
+	return e.note(ctx, p, text, false, releaseEnd(e, e.clock.Now()))
+}
+
+// Resign takes away what the hold of a level says of itself, if it is the last level, and unlocks the level.
+//
+// Both have the release timeout together. The note has the first half, so that the release is sent in any case: with
+// it the note counts no more. A note that is left is that of the grant, and would be taken for one of the next hold,
+// if that follows in this process; so it is taken away first.
+func (e *Engine) Resign(l *hold.Level, p store.Protocol) error {
+	began := e.clock.Now()
+	if h, err := e.Held(l, p); err == nil && h.Count == 1 && l.Err() == nil && e.sender.Begin() {
+		_ = e.note(l, p, "", true, began+e.cfg.ReleaseTimeout/2) // if it fails, the unlock says what is the matter
+		e.sender.Done()
+	}
+	return unlockBy(l, func(e *Engine, _ time.Duration) time.Duration { return releaseEnd(e, began) })
+}
+
+// note is Note, which ends at an instant at the latest.
+func (e *Engine) note(ctx context.Context, p store.Protocol, text string, take bool, end time.Duration) error {
 	l, g, err := e.holding(ctx, p)
 	if err != nil {
 		return err
 	}
 	h := l.Hold()
 	note := store.Note{ID: g.id, Fence: h.Fence, Text: text}
-	status, err := noting(ctx, e, p, func(ctx context.Context, n store.Noter) (store.Status, error) {
+	status, err := noting(ctx, e, p, end, func(ctx context.Context, n store.Noter) (store.Status, error) {
 		return n.Note(ctx, note, take)
 	})
 	switch {
@@ -54,20 +73,23 @@ func (e *Engine) Noted(ctx context.Context, p store.Protocol) (store.Note, error
 	if ctx.Err() != nil {
 		return store.Note{}, ContextError(ctx)
 	}
-	return noting(ctx, e, p, func(ctx context.Context, n store.Noter) (store.Note, error) { return n.Noted(ctx) })
+	end := releaseEnd(e, e.clock.Now())
+	return noting(ctx, e, p, end, func(ctx context.Context, n store.Noter) (store.Note, error) { return n.Noted(ctx) })
 }
 
-// noting sends a request about a note until it is answered, for the release timeout at most.
+// noting sends a request about a note until it is answered, or until end.
 func noting[R any](
-	ctx context.Context, e *Engine, p store.Protocol, send func(ctx context.Context, n store.Noter) (R, error),
+	ctx context.Context, e *Engine, p store.Protocol, end time.Duration,
+	send func(ctx context.Context, n store.Noter) (R, error),
 ) (reply R, err error) {
-	limit, end := e.sender.Limit(e.cfg.Lease), e.clock.Now()+e.cfg.ReleaseTimeout
+	limit := e.sender.Limit(e.cfg.Lease)
 	if !e.sender.Retry(ctx, end, func() request.Next {
 		reply, err = request.Call(e.sender, ctx, func(ctx context.Context) (reply R, err error) {
+			ctx = e.store.WithinAll(ctx, limit, end-e.clock.Now())
 			if err := e.store.Ready(ctx, limit); err != nil {
 				return reply, err
 			}
-			return send(e.sender.Within(ctx, limit), p.(store.Noter)) // as its traits say
+			return send(ctx, p.(store.Noter)) // as its traits say
 		}, func(R, error) {})
 		switch store.FaultOf(err) {
 		case store.FaultNone:

@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/holdfast-go/holdfast/internal/hold"
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
@@ -37,7 +38,7 @@ func (s *world) print() string {
 	for _, a := range s.calls {
 		p.flag(a.lives())
 	}
-	p.value(reflect.ValueOf(s.engine.table.get(s.key)))
+	p.value(reflect.ValueOf(s.engine.table.get(s.key, store.OneHolder)))
 	p.value(reflect.ValueOf(s).Elem())
 	return string(p.text)
 }

@@ -72,7 +72,7 @@ func (e *Engine) lapsed(w *waiter) {
 	if !w.Registers() {
 		return
 	}
-	if k := e.table.lapsed(w.req.Proto.Key()); k != nil {
+	if k := e.table.lapsed(w.req.Proto); k != nil {
 		e.beRegistrar(k, w.req)
 	}
 }
@@ -135,8 +135,8 @@ func (k *Key) unplaced() []*localqueue.Waiter {
 // lapsed notes that those of a key's queue that have places may have lost them. If the caller is to be the registrar,
 // the key is returned. It is found by its name: the answer may have come to a waiter whose own Key is dead by now, and
 // concerns those that came since.
-func (t *table) lapsed(name string) (registered *Key) {
-	k := t.lock(name)
+func (t *table) lapsed(p store.Rules) (registered *Key) {
+	k := t.lock(p)
 	defer k.unlock()
 	if k.queueLocked().Lapse(false) {
 		return k

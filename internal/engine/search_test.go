@@ -237,6 +237,6 @@ func (s *world) end() {
 		s.engine.watchdog.Stop(&g.Lease)
 		g.key.drop(g)
 	}
-	s.engine.table.remove(s.key)
+	s.engine.table.keys[0].Delete(s.key)
 	s.keepAgain()
 }

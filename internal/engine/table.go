@@ -1,31 +1,35 @@
 package engine
 
 import (
+	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/localqueue"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// table is the Keys of a client, by their names. Whether a Key is in it is decided under the mutex of the Key, which is
-// marked dead as it is removed. The map has no mutex that calls on different names would take from one another.
+// table is the Keys of a client, by their layouts and names. Whether a Key is in it is decided under the mutex of the
+// Key, which is marked dead as it is removed. The maps have no mutex that calls on different names would take from one
+// another.
 type table struct {
 	engine   *Engine
 	deserted deserted
-	keys     sync.Map // *Key by string
+	keys     [store.Layouts]sync.Map // *Key by string
 }
 
-// lock returns the Key of a name with its mutex held, and makes it if there is none. A Key that another step removes
+// lock returns the Key of a lock with its mutex held, and makes it if there is none. A Key that another step removes
 // meanwhile is dead by the time its mutex is free, and out of the table: the next look makes a new one.
-func (t *table) lock(name string) *Key {
+func (t *table) lock(p store.Rules) *Key {
 	t.deserted.removeOver(t.engine.clock.Now())
+	name, layout := p.Key(), p.Traits().Layout
 	for {
-		k := t.get(name)
+		k := t.get(name, layout)
 		if k == nil {
-			k = t.make(name)
+			k = t.make(name, layout)
 		}
 		k.mu.Lock()
 		if !k.dead {
@@ -35,26 +39,64 @@ func (t *table) lock(name string) *Key {
 	}
 }
 
-// get returns the Key of a name, which may be dead by the time its mutex is taken; nil if there is none.
-func (t *table) get(name string) *Key {
-	k, _ := t.keys.Load(name)
+// lockAlone is lock for what the store has just granted to a request, and that is listed next. Before that, the grants
+// of this process that it excludes are lost, and their contexts have ended: the store can have granted it only because
+// they are gone, which nobody here was told of. Somebody has deleted the key, or this process stood still for longer
+// than the lease. A hold of another side, under which the request was asked for, stays.
+//
+// Contexts may take long to end, so the mutex is let go meanwhile; then the key is looked at again.
+func (t *table) lockAlone(p store.Protocol, under string) *Key {
+	var ended []*Grant
+	for {
+		k := t.lock(p)
+		beside := k.besideLocked(p, under, ended)
+		if len(beside) == 0 {
+			return k
+		}
+		k.unlock()
+		for _, g := range beside {
+			g.supersede()
+		}
+		ended = append(ended, beside...)
+	}
+}
+
+var errSuperseded = errors.New("the store has granted the lock to another call of this process")
+
+// supersede ends the grant because another one of this process has come that cannot stand beside it. It is released as
+// well: of two requests that were granted one after the other the answers may come in any order.
+func (g *Grant) supersede() {
+	rest := g.losing(hold.Gone, errSuperseded)
+	if rest == nil {
+		g.Left().Contexts()
+		return
+	}
+	rest()
+	g.engine().sender.Disown(g.disowned(0))
+}
+
+// get returns the Key of a lock, which may be dead by the time its mutex is taken; nil if there is none.
+func (t *table) get(name string, layout store.Layout) *Key {
+	k, _ := t.keys[layout].Load(name)
 	found, _ := k.(*Key)
 	return found
 }
 
-// make returns the Key of a name, as get does, and makes it if there is still none.
-func (t *table) make(name string) *Key {
-	k, _ := t.keys.LoadOrStore(name, &Key{table: t, name: name})
+// make returns the Key of a lock, as get does, and makes it if there is still none.
+func (t *table) make(name string, layout store.Layout) *Key {
+	k, _ := t.keys[layout].LoadOrStore(name, &Key{table: t, name: name, layout: layout})
 	return k.(*Key)
 }
 
-// remove takes the Key of a name out, which the caller has marked dead.
-func (t *table) remove(name string) { t.keys.Delete(name) }
+// remove takes a Key out, which the caller has marked dead.
+func (t *table) remove(k *Key) { t.keys[k.layout].Delete(k.name) }
 
-// peek returns the Key of a name with its mutex held; nil if there is none. The caller changes nothing that could leave
+// peek returns the Key of a lock with its mutex held; nil if there is none. The caller changes nothing that could leave
 // the Key without a need, and unlocks the mutex.
-func (t *table) peek(name string) *Key {
-	k := t.get(name)
+func (t *table) peek(p store.Rules) *Key { return t.peekAt(p.Key(), p.Traits().Layout) }
+
+func (t *table) peekAt(name string, layout store.Layout) *Key {
+	k := t.get(name, layout)
 	if k != nil {
 		k.mu.Lock()
 	}
@@ -63,13 +105,15 @@ func (t *table) peek(name string) *Key {
 
 // each calls f with each Key in turn, under its mutex: what it sees is not of one instant.
 func (t *table) each(f func(k *Key)) {
-	t.keys.Range(func(_, at any) bool {
-		k := at.(*Key)
-		k.mu.Lock()
-		f(k)
-		k.mu.Unlock()
-		return true
-	})
+	for i := range t.keys {
+		t.keys[i].Range(func(_, at any) bool {
+			k := at.(*Key)
+			k.mu.Lock()
+			f(k)
+			k.mu.Unlock()
+			return true
+		})
+	}
 }
 
 // all returns every grant there is, not all at one instant. Its callers (Close, and a change of the primary) can do
@@ -81,14 +125,14 @@ func (t *table) all() (grants []*Grant) {
 }
 
 // waiting are those of a mode that stand in a key's queue.
-func (t *table) waiting(name, mode string) (line []Queued) {
-	k := t.peek(name)
+func (t *table) waiting(p store.Rules) (line []Queued) {
+	k := t.peek(p)
 	if k == nil {
 		return nil
 	}
 	defer k.mu.Unlock()
 	for w := range k.waitersLocked() {
-		if w.Kind.Mode() == mode {
+		if w.Kind.Mode() == p.Mode() {
 			line = append(line, Queued{ID: w.ID, Since: t.engine.clock.Wall(w.Since), Mine: true})
 		}
 	}
@@ -96,8 +140,12 @@ func (t *table) waiting(name, mode string) (line []Queued) {
 }
 
 // find finds a grant of this process by its id; nil if it is not there.
-func (t *table) find(name, id string) *Grant {
-	k := t.peek(name)
+func (t *table) find(p store.Rules, id string) *Grant {
+	return t.findAt(p.Key(), p.Traits().Layout, id)
+}
+
+func (t *table) findAt(name string, layout store.Layout, id string) *Grant {
+	k := t.peekAt(name, layout)
 	if k == nil {
 		return nil
 	}
@@ -111,7 +159,7 @@ func (t *table) find(name, id string) *Grant {
 // held reports that a local hold is in the way of a request. It may be gone when the caller acts on that; the step
 // that ends it lets the next in its queue ask, so nobody waits for a hold that is gone.
 func (t *table) held(proto store.Protocol) bool {
-	k := t.peek(proto.Key())
+	k := t.peek(proto)
 	if k == nil {
 		return false
 	}
@@ -127,7 +175,7 @@ func (t *table) held(proto store.Protocol) bool {
 // answerAll ends the wait of everybody who came before an instant: one looked for all, at what no waiter takes from
 // another (a latch that is open is open to all of them).
 func (t *table) answerAll(proto store.Protocol, asked time.Duration) {
-	k := t.lock(proto.Key())
+	k := t.lock(proto)
 	defer k.unlock()
 	k.queueLocked().AnswerAll(asked, func(w *localqueue.Waiter) { waiterOf(w).hold = nothing })
 }

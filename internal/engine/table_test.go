@@ -85,7 +85,7 @@ func (f *floor) come(who ...string) {
 
 // key is what the table has of a key; nil if there is nothing.
 func (f *floor) key(name string) *Key {
-	k := f.table.peek(name)
+	k := f.table.peek(side{key: name})
 	if k != nil {
 		k.mu.Unlock()
 	}
@@ -109,14 +109,14 @@ func (f *floor) granted(k *Key, name string) *Grant {
 
 // hold makes a grant that is listed nowhere.
 func (f *floor) hold(name string) *Grant {
-	k := f.table.lock("k")
+	k := f.table.lock(side{key: "k"})
 	defer k.unlock()
 	return f.granted(k, name)
 }
 
 // add makes a grant that came without a waiter.
 func (f *floor) add(name string) {
-	k := f.table.lock("k")
+	k := f.table.lock(side{key: "k"})
 	defer k.unlock()
 	k.listLocked(f.granted(k, name))
 }
@@ -175,7 +175,7 @@ func TestTheTableKeepsWhatIsNeeded(t *testing.T) {
 	require.NotNil(t, state().queue, "two holds")
 	f.come("w1")
 	f.asking()
-	require.Nil(t, f.table.find("k", ""))
+	require.Nil(t, f.table.find(side{key: "k"}, ""))
 	require.Len(t, f.table.all(), 2)
 	require.True(t, f.table.held(side{mode: "w", key: "k"}))
 	require.False(t, f.table.held(side{mode: "r", key: "k"}))
@@ -222,14 +222,14 @@ func TestAQueueKnowsTheHoldThatWasThereBefore(t *testing.T) {
 // A caller that comes to a key as it is removed makes another one.
 func TestAKeyThatIsRemovedIsNotEntered(t *testing.T) {
 	f := newFloor(t)
-	old := f.table.lock("k")
+	old := f.table.lock(side{key: "k"})
 	found := make(chan *Key)
-	go func() { found <- f.table.lock("k") }()
+	go func() { found <- f.table.lock(side{key: "k"}) }()
 	time.Sleep(10 * time.Millisecond) // it waits for the mutex
 	old.unlock()
 	k := <-found
 	require.NotSame(t, old, k)
-	require.Same(t, k, f.table.get("k"))
+	require.Same(t, k, f.table.get("k", store.OneHolder))
 	k.unlock()
 	f.empty()
 }

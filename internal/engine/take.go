@@ -63,7 +63,7 @@ func (e *Engine) tryTake(ctx context.Context, req *Request) error {
 	w := e.newWaiter(req, e.clock.Now(), outer{})
 	w.once = true
 	if !e.table.enter(w, true) {
-		return e.busy(req.Proto, nil)
+		return e.refusedHere(w)
 	}
 	limited, cancel := req.limited(ctx)
 	defer cancel()
@@ -118,7 +118,7 @@ func (e *Engine) Change(ctx context.Context, p store.Protocol, what store.Change
 	case settled && err == nil:
 		return reply, nil
 	case settled:
-		return none, e.gaveUp(ctx, ctx, p, nil, nil)
+		return none, e.gaveUp(ctx, ctx, word{of: p})
 	}
 	return none, e.unserved(ctx, p, err)
 }

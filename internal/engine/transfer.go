@@ -51,13 +51,13 @@ func (e *Engine) Export(ctx context.Context, p store.Protocol) (_ Passage, err e
 	if err != nil {
 		return Passage{}, err
 	}
-	alone, ok := l.Hold().Export(l)
+	contexts, alone, ok := l.Hold().Export(l)
 	if !ok {
 		return Passage{}, cmp.Or(g.standing(l), ErrNested)
 	}
 	owned := last(l.Owner()) // so that an unlock tells nothing
 	defer func() { owned.ended(cmp.Or(err, e.cfg.Errors.Exported)) }()
-	l.End(e.cfg.Errors.Released)
+	contexts.Contexts()
 	if alone {
 		return e.exportAlone(g, l.Hold().Fence)
 	}
@@ -113,6 +113,9 @@ func (e *Engine) isNotThere(err error) bool {
 // it: neither of the acquisition, nor of this request if the grant stays. Nothing is waited for in the usual case, in
 // which both were answered the first time, and otherwise as long as a command may take, at most. The caller's context
 // does not shorten that: the hold is in nobody's hands, and to return early would be to lose it.
+//
+// Where the server's clock was set back, a copy may come for longer: until the clock has made up for that. What it
+// takes then ends with its lease.
 func (e *Engine) depart(g *Grant, fence int64, beside bool) (Passage, error) {
 	p := Passage{
 		Key: []byte(g.proto.Key()), Client: e.cfg.ClientID, Secret: rand.Text(), Fence: fence,
@@ -125,7 +128,7 @@ func (e *Engine) depart(g *Grant, fence int64, beside bool) (Passage, error) {
 		return Passage{}, err
 	}
 	if wait := e.store.Late(g.proto.Key(), max(late, g.doubt)); wait > 0 {
-		e.sender.Pause(background, wait)
+		e.sender.Pause(background, min(wait, e.sender.Limit(req.Lease)))
 	}
 	return p, nil
 }
@@ -153,7 +156,8 @@ func (e *Engine) Import(ctx context.Context, req *Request, from Passage) (l *hol
 	if ctx.Err() != nil {
 		return nil, ContextError(ctx)
 	}
-	id, began := e.newID(), e.clock.Now()
+	req = e.keeps(req)
+	id, began := e.idFor(req), e.clock.Now()
 	late, err := e.adopt(ctx, crash.Adopt, req, store.Ask{ID: id, From: from.id()})
 	if err != nil {
 		return nil, err
@@ -194,7 +198,7 @@ func (e *Engine) adopt(
 	})
 	switch {
 	case errors.Is(sent.err, request.ErrAbandoned): // the goroutine that gets the late reply cleans up after all of it
-		return 0, e.gaveUp(ctx, ctx, req.Proto, nil, nil)
+		return 0, e.gaveUp(ctx, ctx, word{of: req.Proto})
 	case sent.err != nil:
 		if w.attempts.InDoubt() {
 			e.disown(req, ask.ID, w.attempts.Late(), 0)

@@ -12,7 +12,10 @@ import (
 
 // Unlock frees a level, once, and with the last level the lock. It works from any goroutine and
 // after every context ended; it is bounded by the release timeout.
-func Unlock(l *hold.Level) error {
+func Unlock(l *hold.Level) error { return unlockBy(l, releaseEnd) }
+
+// unlockBy is Unlock for which the store is asked until an end, which depends on when the last Hold ended.
+func unlockBy(l *hold.Level, end func(e *Engine, at time.Duration) time.Duration) error {
 	g := grantOf(l.Hold())
 	open := g.engine().sender.Begin() // before the Hold ends, whose grant Close then leaves to this call
 	if open {
@@ -20,21 +23,21 @@ func Unlock(l *hold.Level) error {
 	}
 	at, last, err := g.part(l, open)
 	if last {
-		return g.finish(l, at)
+		return g.finish(l, at, end(g.engine(), at))
 	}
 	return err
 }
 
-// releaseEnd is until when the store is asked to release something.
-func (e *Engine) releaseEnd() time.Duration { return e.clock.Now() + e.cfg.ReleaseTimeout }
+// releaseEnd is until when the store is asked to release what has ended at an instant.
+func releaseEnd(e *Engine, at time.Duration) time.Duration { return at + e.cfg.ReleaseTimeout }
 
-// part takes the level out of its Hold, and ends its context. Last says that it was the last one of its grant, which
-// the caller passes on or releases; at, when its Hold ended.
+// part ends the level's context, and takes the level out of its Hold. Last says that it was the last one of its grant
+// that was taken out, at an instant: the caller passes the grant on or releases it.
 //
 // What an unlock does, by what it finds:
 //
-//	not the last level                        nothing is sent; the count follows later
-//	the last level                            contexts end; then the grant passes in memory, or is released
+//	not the last level to be taken out        nothing is sent; the count follows later
+//	the last level to be taken out            the grant passes in memory, or is released
 //	the Hold ended before                     nothing is sent; what it ended with is returned. With its last level
 //	                                          the grant leaves the table, if what ended it has not come to that yet
 //	the validity turns out to be over         the loss is returned, and the id is disowned
@@ -56,6 +59,10 @@ func (g *Grant) part(l *hold.Level, open bool) (at time.Duration, last bool, err
 		g.expireIfOver()
 	}
 	parted := l.Part(open)
+	for parted.Outcome == hold.Overdue {
+		l.Hold().EndIfOverdue()
+		parted = l.Part(open)
+	}
 	switch parted.Outcome {
 	case hold.NotHeld:
 		return 0, false, g.notHeld()
@@ -70,13 +77,14 @@ func (g *Grant) part(l *hold.Level, open bool) (at time.Duration, last bool, err
 		g.foundLost(parted.Ended)
 	}
 	l.End(parted.Ended.Cause)
-	if parted.Outcome == hold.Last {
-		return parted.At, true, nil
-	}
-	if parted.Vacant {
+	out := l.Out()
+	switch {
+	case out.Last:
+		return out.At, true, nil
+	case out.Vacant:
 		g.key.drop(g)
 	}
-	if parted.Done {
+	if out.Done {
 		Ended(l.Owner(), err)
 	}
 	return 0, false, err
@@ -97,10 +105,27 @@ func (g *Grant) foundLost(ended hold.Ended) {
 // notHeld makes the error of a call for which the Hold, or a level of it, is no more.
 func (g *Grant) notHeld() error { return g.engine().notHeld(g.proto) }
 
-// finish lets a grant go whose last level is out since an instant, and tells the observer.
-func (g *Grant) finish(l *hold.Level, at time.Duration) error {
+// free lets a grant go whose last context was that of a Hold which a limit has ended: all others were unlocked while it
+// was ended. Close finds such a grant between two Holds, and leaves it to what is here.
+func (g *Grant) free(last *hold.Hold) {
+	e := g.engine()
+	pass := func() {
+		now := e.clock.Now()
+		_ = e.passOn(g, last, now, releaseEnd(e, now))
+	}
+	if e.sender.Spawn(pass) {
+		return
+	}
+	if g.retire() {
+		e.sender.Disown(g.disowned(0))
+		g.key.drop(g)
+	}
+}
+
+// finish lets a grant go whose last level is out since an instant, until an end, and tells the observer.
+func (g *Grant) finish(l *hold.Level, at, end time.Duration) error {
 	_ = crash.At(crash.Unlock)
-	err := g.engine().passOn(g, l.Hold(), at)
+	err := g.engine().passOn(g, l.Hold(), at, end)
 	Ended(l.Owner(), err)
 	return err
 }
@@ -120,18 +145,19 @@ func (g *Grant) sweep() {
 func (g *Grant) discard(h *hold.Hold) {
 	if g.Claim() {
 		_ = crash.At(crash.Unlock)
-		_ = g.engine().passOn(g, h, g.engine().clock.Now())
+		e := g.engine()
+		now := e.clock.Now()
+		_ = e.passOn(g, h, now, releaseEnd(e, now))
 	}
 }
 
 // passOn keeps a grant whose last Hold is over since an instant for the next caller, gives it to the next waiter of
-// this process, or releases it in the store.
+// this process, or releases it in the store, for which that is asked until end.
 //
 // A grant that is passed costs no request. What the store knows stays what it is, id and lease, and the next caller has
 // it by memory alone: by a Hold and a context of its own, and with the next of the fencing tokens that the acquisition
 // reserved. The contexts of the Hold before have ended by then, so that no two contexts say that it is held.
-func (e *Engine) passOn(g *Grant, last *hold.Hold, at time.Duration) error {
-	end := at + e.cfg.ReleaseTimeout
+func (e *Engine) passOn(g *Grant, last *hold.Hold, at, end time.Duration) error {
 	if e.sender.Closed() {
 		return e.releaseIn(g, last, end, false, true)
 	}
@@ -301,8 +327,14 @@ func (g *Grant) retired() {
 	}
 }
 
-// sendRelease releases a grant that was retired, and whose last Hold began at an instant.
+// sendRelease releases a grant that was retired, and whose last Hold began at an instant. One that must not be released
+// yet is left to the ledger.
 func (e *Engine) sendRelease(g *Grant, last, end time.Duration, runOver, certain bool) error {
+	if g.Stays() > 0 {
+		e.sender.Disown(g.disowned(0))
+		g.key.drop(g)
+		return nil
+	}
 	var ends runEnd
 	if runOver {
 		ends = e.endRun(g)

@@ -61,7 +61,7 @@ func (e *Engine) passAll(levels []*hold.Level, at time.Duration) (err error) {
 	idle := make([]*hold.Level, 0, len(levels))
 	for _, l := range levels {
 		g := grantOf(l.Hold())
-		if g.proto.Traits().InSets && !g.key.hasHeir(g) {
+		if g.proto.Traits().InSets && g.Stays() == 0 && !g.key.hasHeir(g) {
 			if g.retire() {
 				idle = append(idle, l)
 			} else {
@@ -69,7 +69,7 @@ func (e *Engine) passAll(levels []*hold.Level, at time.Duration) (err error) {
 			}
 			continue
 		}
-		one := e.passOn(g, l.Hold(), at)
+		one := e.passOn(g, l.Hold(), at, releaseEnd(e, at))
 		Ended(l.Owner(), one)
 		err = e.graver(err, one)
 	}

@@ -47,29 +47,32 @@ type queued struct {
 // seen is what a waiter saw of its Key as it came, or looked last.
 type seen struct {
 	asks bool          // it asked when it entered, at which it was noted that it asks: it need not look
-	out  time.Duration // until when the process leaves the key to others, as of when it began to ask
+	out  time.Duration // until when a process that does not listen leaves the key to others, as of when it began to ask
+	left time.Duration // until when the process does that even if it listens, as of then
 }
 
 // ears are what a waiter that asks listens to, between two requests.
 type ears struct {
 	ticket store.Ticket    // of the lock's channel; nil: it is not subscribed to
+	ready  <-chan struct{} // closed when that subscription stands; nil: it does, or there is none
 	alsoOn string          // another channel on which the holder publishes its release; "": none
 	also   store.Ticket    // of that one
-	roused <-chan struct{} // it is given a hold while it rests; nil if it cannot be
+	roused <-chan struct{} // it is given a hold while it rests, or one of its process is released; nil: neither can be
+	pace
 }
 
 // lastWord is what the store said last to a waiter that asks.
 type lastWord struct {
-	busy          bool  // that another has the lock
-	recalled      bool  // with busy: its client was told that somebody waits, and may not need it
+	recalled      int   // one of its requests, from 1 on, whose lock may be idle in another client, which was told
 	why           error // what is said of that, where it is not "busy"
 	last          error // of the last attempt that got no answer
 	mayHaveLapsed bool  // an attempt had no answer that may have told of a lapse
 }
 
 // watch is what the wheel looks at while a waiter stands in its queue. Only the wheel's goroutine uses behind and
-// valid.
+// valid, and only that of the call noted.
 type watch struct {
+	noted  bool            // stale was set up
 	stale  watchdog.Timer  // notes that it stands behind its own client for long
 	behind *hold.Hold      // that it stood behind when that was looked at first
 	valid  time.Duration   // until when that could be relied on then
@@ -129,13 +132,16 @@ func waiterOf(w *localqueue.Waiter) *waiter {
 // Where w asks at once, what it would come back for is done in the same step. A free lock takes the mutex of its Key
 // twice to be locked, here and when it is granted, and three times to be unlocked.
 func (t *table) enter(w *waiter, tryOnly bool) bool {
-	k := t.lock(w.req.Proto.Key())
+	k := t.lock(w.req.Proto)
 	defer k.unlock()
 	w.key = k
 	if g := k.unusedLocked(w.req.Proto); g != nil && g.IsIdleLocked() {
 		t.engine.sender.Spawn(g.letGo) // refused when Close is at work, which ends it
 	}
 	q, entered := k.queueLocked(), true
+	if g := w.lockSet; g != nil && g.said.At > 0 && (g.said.Err != nil || g.which == g.at) {
+		q.Say(g.said)
+	}
 	if tryOnly {
 		entered = q.Try(&w.Waiter)
 	} else {
@@ -145,7 +151,7 @@ func (t *table) enter(w *waiter, tryOnly bool) bool {
 		}
 	}
 	if w.Look() == localqueue.Asking && !w.Registers() && !w.Several {
-		w.asks, w.out = true, q.OutUntil()
+		w.asks, w.out, w.left = true, q.OutUntil(), q.LeftUntil()
 		w.Asks()
 	}
 	return entered
@@ -170,7 +176,7 @@ func (w *waiter) look() (localqueue.State, *hold.Hold) {
 	w.key.mu.Lock()
 	defer w.key.mu.Unlock()
 	if w.key.queue != nil {
-		w.out = w.key.queue.OutUntil()
+		w.out, w.left = w.key.queue.OutUntil(), w.key.queue.LeftUntil()
 	}
 	return w.Look(), w.hold
 }
@@ -195,7 +201,7 @@ func (w *waiter) turn(ctx context.Context) (*hold.Hold, time.Duration, error) {
 	case h != nil:
 		return h, 0, nil
 	case !sends:
-		w.busy, w.roused = true, w.Changed()
+		w.roused = w.Changed()
 		return nil, pttl, nil
 	}
 	h, pttl, err := w.attempt(ctx)
@@ -240,7 +246,7 @@ func (e *Engine) given(w *waiter, h *hold.Hold) *hold.Hold {
 	if until := w.attempts.CopyLate(); w.Registers() && until > 0 && grantOf(h).id != w.ID {
 		p := w.req.Proto
 		e.sender.Disown(request.Disowned{
-			Proto: p, ID: w.ID, Lease: w.req.Lease, Late: until, Wait: e.store.Late(p.Key(), until),
+			Proto: p, ID: w.ID, Lease: w.req.Lease, Late: until, Vain: e.store.Late(p.Key(), until),
 		})
 	}
 	return h
@@ -278,23 +284,27 @@ func (w *waiter) rename(id string) {
 // noteBusy notes that the store answered w that another has the lock.
 func (w *waiter) noteBusy() {
 	w.key.mu.Lock()
-	defer w.key.unlock()
-	w.key.queueLocked().Busy(&w.Waiter)
+	own := w.key.queueLocked().Busy(&w.Waiter)
+	unset := w.why != nil && w.why == w.req.Proto.Traits().Unset
+	warns := unset && !w.once && !w.key.queue.unset
+	w.key.queue.unset = unset && (warns || w.key.queue.unset)
+	w.key.unlock()
+	if warns {
+		w.engine().events.warn("a call waits for what nobody has: none was set, or the store has lost it",
+			w.req.Proto.Traits().Noun, w.req.Proto.Name(), "error", w.why)
+	}
+	if own && w.roused == nil && w.lockSet == nil && !w.once {
+		w.roused = w.Changed()
+		w.engine().noteStale(w)
+	}
 }
 
-// answered notes whether the store answers the waiter that asks for a key. It returns when the silence began, so that
-// waiters that come to ask one after the other share one patience.
-func (w *waiter) answered(err error) time.Duration {
+// silentSince is when the requests for a key began to fail, so that waiters that come to ask one after the other share
+// one patience. It is now if the last one was answered.
+func (w *waiter) silentSince(now time.Duration) time.Duration {
 	w.key.mu.Lock()
 	defer w.key.unlock()
-	return w.key.queueLocked().Answered(err, w.key.table.engine.clock.Now())
-}
-
-// trouble is why the store does not answer, for a waiter that no local hold is in the way of.
-func (w *waiter) trouble() error {
-	w.key.mu.Lock()
-	defer w.key.unlock()
-	return w.key.queueLocked().Trouble(&w.Waiter)
+	return w.key.queueLocked().SilentSince(now)
 }
 
 // owes reports whether the process is still to let releases of others pass.
@@ -360,7 +370,10 @@ const (
 
 // noteStale has a waiter looked at that waits for one and the same hold of its own client.
 func (e *Engine) noteStale(w *waiter) {
-	w.stale.Init(func(arg any) { arg.(*waiter).stands() }, w)
+	if !w.noted {
+		w.noted = true
+		w.stale.Init(func(arg any) { arg.(*waiter).stands() }, w)
+	}
 	e.wheel.Schedule(&w.stale, w.Since+selfAsk)
 }
 
@@ -387,7 +400,8 @@ func (w *waiter) obstacle() *hold.Hold {
 	w.key.mu.Lock()
 	defer w.key.mu.Unlock()
 	for g := range w.key.grantsLocked() {
-		if h := g.CurrentLocked(); h != nil && h.Start() <= w.Since && w.req.Proto.Excludes(g.proto.Mode()) {
+		if h := g.CurrentLocked(); h != nil && h.Start() <= w.Since && g.portion == nil &&
+			w.req.Proto.Follows(g.proto.Mode()) {
 			return h
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
@@ -131,7 +132,7 @@ func (s *world) wanted(isHere bool) error {
 		return nil
 	}
 	s.want, s.told[id] = "", true
-	k := s.engine.table.peek(s.key)
+	k := s.engine.table.peekAt(s.key, store.OneHolder)
 	if k == nil {
 		return nil
 	}
@@ -183,8 +184,8 @@ func (s *world) comesToKept(a *actor) error {
 	if a.breed.keep {
 		a.req.Keep = KeepMost
 	}
-	h := s.engine.table.resume(a.req)
-	if h == nil {
+	h, _, _ := s.engine.table.resume(a.req)
+	if h == nil || h.Fence == 0 && !s.mints(h) {
 		return s.asksKept(a)
 	}
 	a.hold, a.phase = h, won
@@ -197,6 +198,23 @@ func (s *world) comesToKept(a *actor) error {
 		return errors.New("it has what may be lost")
 	}
 	return nil
+}
+
+// mints is what the engine does for a Hold that has no token yet, in one step: the store mints one, if it has the grant.
+func (s *world) mints(h *hold.Hold) bool {
+	g := grantOf(h)
+	if !s.has(g) {
+		g.lose(hold.Gone, nil)
+		return false
+	}
+	g.key.mu.Lock()
+	defer g.key.mu.Unlock()
+	s.store.mu.Lock()
+	defer s.store.mu.Unlock()
+	s.store.fence += 1 + s.store.spare
+	g.fence = s.store.fence
+	g.lendLocked(h, s.store.spare)
+	return true
 }
 
 // asksKept is the way of a call that no idle grant is for. A try waits until one is released that is in its way.

@@ -117,6 +117,7 @@ func (p *playedStore) play(at *stored) {
 
 func (p *playedStore) Start(store.Host)                                                  {}
 func (p *playedStore) Node(string) string                                                { return "n" }
+func (p *playedStore) Serves(string) bool                                                { return true }
 func (p *playedStore) Heard(string) store.Heard                                          { return store.Heard{} }
 func (p *playedStore) Others(string, int64) int                                          { return 0 }
 func (p *playedStore) Replaceable() bool                                                 { return false }
@@ -276,7 +277,7 @@ func (s *world) movesOfOthers(add func(name string, ends bool, do func() error))
 	if s.plot.heard && !s.wasHeard && len(s.grants()) > 0 {
 		add("a message comes", true, func() error {
 			s.wasHeard = true
-			s.engine.table.suspect(s.key)
+			s.engine.table.suspect(s.key, store.OneHolder)
 			return nil
 		})
 	}
@@ -366,7 +367,7 @@ var errSilent = &store.Failure{Fault: store.FaultAmbiguous, Err: errors.New("no 
 
 // grants are those that are listed, in the order of their ids.
 func (s *world) grants() []*Grant {
-	k := s.engine.table.peek(s.key)
+	k := s.engine.table.peekAt(s.key, store.OneHolder)
 	if k == nil {
 		return nil
 	}
@@ -723,7 +724,7 @@ func (s *world) broken() error {
 	if n := len(s.store.stands) + len(s.store.copies); n > 1 || n == 1 && !s.has(idle) {
 		return fmt.Errorf("%d ids are left behind", n)
 	}
-	k := s.engine.table.get(s.key)
+	k := s.engine.table.get(s.key, store.OneHolder)
 	if k != nil && idle == nil && (k.grant != nil || k.queue == nil || !k.queue.Empty()) {
 		return errors.New("a key that nobody needs")
 	}

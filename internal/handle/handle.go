@@ -38,8 +38,13 @@ func New(p *Parts) *Lock {
 	return &Lock{*p}
 }
 
-// Parts returns the components of the lock. They must not be changed.
-func (l *Lock) Parts() *Parts { return &l.parts }
+// Parts returns the components of the lock, which a nil lock has as few of as a zero one. They must not be changed.
+func (l *Lock) Parts() *Parts {
+	if l == nil {
+		return new(Parts)
+	}
+	return &l.parts
+}
 
 // CheckLease asks the protocol of a request whether it accepts the lease.
 func CheckLease(req *engine.Request) error {
@@ -62,6 +67,9 @@ type Options struct {
 	Refuses bool          // to enter a hold again
 	Patient bool          // waits for a capacity that is too small
 	Unused  time.Duration // after the last use, when the keys of a semaphore expire
+
+	Capacity int64 // of a semaphore that has none
+
 	MinHold time.Duration
 	Grace   time.Duration
 	Keep    time.Duration

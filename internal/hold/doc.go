@@ -26,24 +26,27 @@
 //
 // # How a grant ends
 //
-//	          Part, Claim               End(Released)
-//	stands <-------------> between -----------------------> over
-//	  |  ^   PassToLocked   |  `------- End(Lost) -----------^
-//	  |  |                  | IdleLocked                     |
-//	  |  `- PassToLocked - idle - UnusedLocked, End ---------|
-//	  `- End(Lost), End(Closed), Export, Part: found lost ---'
+//	      Part, Claim        Out           End(Released)
+//	stands ------> leaving ------> between -------------> over
+//	  |  ^            `- End(Lost), |  | End(Closed) ------^
+//	  |  |------- PassToLocked -----'  | IdleLocked        |
+//	  |  `------- PassToLocked ------ idle - UnusedLocked -|
+//	  `- End(Lost), End(Closed), Export, Part: found lost -'
 //
-// An unlock is two transitions. Part takes the last level out: under the mutex the validity is compared with the clock,
-// the Hold is over, and the grant is between two Holds, where it admits nobody. The caller ends the contexts, without
-// the mutex. Then it passes the grant on (PassToLocked), keeps it for the next caller (IdleLocked), or ends it
-// (Released) and releases it in the store. Of several that try a transition, one makes it, and the others do nothing
-// more. What that one does is the engine's, in this order:
+// An unlock is two transitions, and the level's context ends between them, without the mutex. Part is the first: under
+// the mutex the validity is compared with the clock, and with its last level the Hold is over. Out takes the level out.
+// Several goroutines may unlock levels of one Hold at once, of which each ends a context; the grant goes on with the
+// last level that is taken out, and until then it is leaving, where it admits nobody. Then it is between two Holds, and
+// the caller that learns of it passes it on (PassToLocked), keeps it for the next caller (IdleLocked), or ends it
+// (Released) and releases it in the store. Of several that try a transition, one makes it. The others only end
+// the contexts that still live (Left) before they go on to what others rely on. What that one does is the engine's,
+// in this order:
 //
 //	           | contexts end with | in the store                                | observers are told
 //	Released   | Released, before  | released                                    | released
 //	found lost | the loss          | disowned: it may be there still             | lost; the last unlock: released
 //	Lost       | the loss          | disowned, but when it said that it is gone  | lost, once for each Hold
-//	  between  | -                 | the same                                    | nothing: it lasted to its end
+//	  later    | Released          | the same                                    | nothing: it lasted to its end
 //	Unused     | -                 | released                                    | nothing: nobody has it
 //	Closed     | the client's end  | released by Close, or disowned              | the client's end
 //	Export     | Released          | stays, and is the importer's                | released

@@ -24,22 +24,25 @@ type Grant struct {
 	mu        *sync.Mutex // of the key that it is a grant of; guards what is below, its Holds and their Levels
 	state     state
 	single    bool       // it serves no other Hold after the present one
-	holds     *Hold      // those that live on it; they have levels, but for one whose caller has not come yet
+	holds     *Hold      // those that live on it, or of which a context may; a new one has no level yet
+	ending    int32      // levels that part, and Holds that a limit has ended: their contexts may live
 	onRelease *onRelease // what few releases have to do besides; nil: nothing
 	steps     *steps     // nil: it was never nested
 }
 
 // onRelease is what the release of a grant has to do besides.
 type onRelease struct {
-	retain int64    // see RetainUntil
-	served []string // waiters that it was passed to, which have places in the store's queue
+	retain int64         // see RetainUntil
+	served []string      // waiters that it was passed to, which have places in the store's queue
+	stays  time.Duration // until when the store keeps it, since a Hold has ended by its grace; 0: it need not
 }
 
 type state uint8
 
 const (
 	stands  state = iota // a caller has it, or is about to
-	between              // its last Hold is over, and the caller that ended that decides what becomes of it
+	leaving              // its last Hold is over, and contexts of it are about to end
+	between              // they have ended, and the caller that ended the last decides what becomes of it
 	idle                 // nobody has it, and the next caller of this process may
 	over
 )
@@ -89,12 +92,18 @@ func (g *Grant) IsIdle() bool {
 	return g.IsIdleLocked()
 }
 
+// IsRenewed reports that the watchdog renews the grant. It is constant.
+func (g *Grant) IsRenewed() bool { return g.terms.Renewed }
+
 // Over reports that the grant is over: released, or about to be, or lost.
 func (g *Grant) Over() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.state == over
+	return g.OverLocked()
 }
+
+// OverLocked is Over for a caller that has the mutex.
+func (g *Grant) OverLocked() bool { return g.state == over }
 
 // Longest is how long the store keeps the grant at most, if nothing extends it any more.
 func (g *Grant) Longest() time.Duration { return g.terms.Lease }
@@ -148,7 +157,17 @@ func (g *Grant) neededLocked() bool {
 	return false
 }
 
-// levelsLocked is how many levels there are.
+// emptyLocked reports that no Hold has a level, those included that were unlocked.
+func (g *Grant) emptyLocked() bool {
+	for h := g.holds; h != nil; h = h.next {
+		if h.top != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// levelsLocked is how many levels were not unlocked.
 func (g *Grant) levelsLocked() (n int32) {
 	for h := g.holds; h != nil; h = h.next {
 		n += h.depth
@@ -162,7 +181,7 @@ func (g *Grant) healthyLocked(now time.Duration) bool {
 	return g.Lease.ValidUntil()-now > g.terms.Lease/2 && !g.Lease.Failing()
 }
 
-// removeLocked takes a Hold off the grant, which lives on for others.
+// removeLocked takes a Hold off the grant.
 func (g *Grant) removeLocked(h *Hold) {
 	for at := &g.holds; *at != nil; at = &(*at).next {
 		if *at == h {
@@ -208,6 +227,17 @@ func (g *Grant) RetainedUntil() int64 {
 	return g.onRelease.retain
 }
 
+// Stays is for how long the grant must not be released yet. It may be that one of its Holds has ended by its grace, and
+// that the others were unlocked since: the work of the first has until the end of the validity to stop in, as of then.
+func (g *Grant) Stays() time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.onRelease == nil || g.onRelease.stays == 0 {
+		return 0
+	}
+	return max(g.onRelease.stays-g.host.Clock.Now(), 0)
+}
+
 // IdleLocked makes a grant idle whose last Hold is over: nobody has it, and the next caller may, as it could be passed
 // to one (see PassToLocked). It reports false, and the grant stays as it is, if that is not so.
 func (g *Grant) IdleLocked(now time.Duration) bool {
@@ -230,7 +260,7 @@ func (g *Grant) passesLocked(now time.Duration) bool {
 	return !g.single && g.terms.Renewed && g.settledLocked() && g.healthyLocked(now)
 }
 
-// PassToLocked begins the next Hold of a grant whose last one is over: its contexts have ended, and nobody else has
+// PassToLocked begins the next Hold of a grant whose last one is over: all contexts have ended, and nobody else has
 // ended the grant since. It may have been idle in between. Validity is what the store last confirmed; passing does not
 // raise it, and renewals go on. It returns nil, and the grant stays as it is, if the store has to be asked:
 //
@@ -315,7 +345,8 @@ func (g *Grant) JoinLocked(want *Want, fence int64) *Level {
 func (g *Grant) Withdraw(l *Level) (alone bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	l.closeLocked()
+	l.closeLocked(closed)
+	l.hold.takeOutLocked(l)
 	if g.neededLocked() {
 		g.removeLocked(l.hold)
 		return false
@@ -334,24 +365,30 @@ const (
 
 // Ended is what is left to do for a grant that End made be over, or for a Hold that was found lost as it was unlocked.
 type Ended struct {
-	Cause  error    // what the contexts end with
-	Losers int      // how many are to be told of a loss
-	Owners []*Owner // whose Hold it was
-	levels []*Level
+	Cause    error    // what the contexts end with
+	Losers   int      // how many are to be told of a loss
+	Owners   []*Owner // whose Hold it was
+	contexts []ending
+}
+
+// ending is a level whose context is to end.
+type ending struct {
+	level *Level
+	cause error
 }
 
 // Contexts ends the contexts of all levels. To end a context means to end all that were made from it; so this can take
-// long, and is not called while anybody waits.
+// long, and is not called while anybody waits. If others end the same contexts, it returns when those have ended.
 func (d Ended) Contexts() {
-	for _, l := range d.levels {
-		l.End(d.Cause)
+	for _, c := range d.contexts {
+		c.level.End(c.cause)
 	}
 }
 
 // End makes the grant be over, in one of the ways; the Holds that live on it end with a cause. Their levels stay,
 // because each is still to be unlocked. It reports false if another caller has ended it, or is about to: Closed
-// does not end a grant between two Holds, nor Released a grant that stands. A loss between two Holds, or of an idle
-// grant, is told to nobody: the last Hold was held to its end.
+// does not end a grant that is a caller's to pass on, nor Released a grant that stands. A loss after the last Hold, or
+// of an idle grant, is told to nobody: that Hold was held to its end.
 //
 // Several often try at once: the wheel finds that validity is over, a renewal is answered "not there", and the owner
 // unlocks. Each comes here, or to Part, and the mutex puts them in an order. If the unlock is first, it looks at the
@@ -364,11 +401,27 @@ func (g *Grant) End(how How, cause error) (d Ended, ok bool) {
 	switch from := g.state; {
 	case from == over, from == between && how == Closed, from == stands && how == Released:
 		return Ended{}, false
-	case from == between, from == idle:
-		g.overLocked()
-		return Ended{Cause: cause}, true
+	case from == stands:
+		return g.endLocked(cause), true
 	}
-	return g.endLocked(cause), true
+	g.overLocked()
+	return Ended{Cause: cause, contexts: g.contextsLocked(nil)}, true
+}
+
+// Left are the contexts that may still live of a grant that is over: another caller ended it, and may not have come to
+// them yet. Of several that end the same grant each ends its contexts before it goes on to what others rely on.
+func (g *Grant) Left() Ended {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return Ended{contexts: g.contextsLocked(nil)}
+}
+
+// contextsLocked appends the contexts of all Holds, each of which ends with what its Hold ended with.
+func (g *Grant) contextsLocked(contexts []ending) []ending {
+	for h := g.holds; h != nil; h = h.next {
+		contexts = h.contextsLocked(contexts, h.err)
+	}
+	return contexts
 }
 
 // UnusedLocked ends an idle grant. It reports false, and the grant stays as it is, if a caller has it, or it is over.
@@ -390,8 +443,9 @@ func (g *Grant) endLocked(cause error) Ended {
 			d.Losers++
 		}
 		h.limit.cancel()
-		d.levels, d.Owners = h.contextsLocked(d.levels), h.ownersLocked(d.Owners)
+		d.Owners = h.ownersLocked(d.Owners)
 	}
+	d.contexts = g.contextsLocked(nil)
 	d.Losers = max(d.Losers, 1) // one whose limit was exceeded has ended before
 	g.overLocked()
 	return d
@@ -406,23 +460,36 @@ func (g *Grant) overLocked() {
 	}
 }
 
-// betweenLocked ends the last Hold of a grant, which is the caller's to pass on or to release.
-func (g *Grant) betweenLocked() {
+// leaveLocked ends the last Hold of a grant.
+func (g *Grant) leaveLocked() {
 	for h := g.holds; h != nil; h = h.next {
-		h.err = g.host.Released
+		if h.err == nil {
+			h.err = g.host.Released
+		}
 		h.limit.cancel()
 	}
+	g.state = leaving
+}
+
+// goesOnLocked reports, once, that the last context of a grant that is being left has ended: the grant is the caller's
+// to pass on, to keep or to release.
+func (g *Grant) goesOnLocked() bool {
+	if g.state != leaving || g.ending > 0 {
+		return false
+	}
 	g.state, g.holds = between, nil
+	return true
 }
 
 // Claim ends the last Hold of a grant as the unlock of its last level would: a Hold that no caller ever got to see, or
-// whose last level was withdrawn. It reports false if another goroutine has ended the grant, or has it.
+// whose last level was withdrawn. It reports false if another goroutine has ended the grant, or has it, or is about to
+// end the last context.
 func (g *Grant) Claim() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.state != stands || g.neededLocked() {
 		return false
 	}
-	g.betweenLocked()
-	return true
+	g.leaveLocked()
+	return g.goesOnLocked()
 }

@@ -9,15 +9,15 @@ import (
 // Hold is one Lock call that holds: its contexts, its token, its limit. Levels are the Lock calls nested in it, the
 // outermost included. It is guarded by the mutex of its grant's key.
 type Hold struct {
-	Fence  int64       // constant once others know of the grant
+	Fence  int64       // constant once it has a level; 0: the store has to mint one
 	Warned atomic.Bool // that somebody waits for it in this process was logged
 
 	grant *Grant        // constant; nil: nothing is held (see package engine)
 	start time.Duration // when the call that granted it was first sent, or it was passed on, or joined; constant
 	next  *Hold         // another one that lives on the grant
-	depth int32         // levels, those under way included
-	top   *Level
-	first Level // that of the Lock call; here, so that one allocation makes both
+	depth int32         // levels that were not unlocked, those under way included
+	top   *Level        // the newest that was not taken out
+	first Level         // that of the Lock call; here, so that one allocation makes both
 	limit *limit
 	err   error // what it ended with; nil while it lives
 }
@@ -71,13 +71,13 @@ func (h *Hold) MarkSingle() bool {
 // Attach makes the first level of a Hold, with its context, for a call that wants that. It reports false if the Hold
 // was lost before its owner got to see it.
 func (h *Hold) Attach(ctx context.Context, want *Want, owner *Owner) (*Level, bool) {
-	l := h.newLevel(&h.first, owner, want.Place)
+	l, outer := h.newLevel(&h.first, owner, want.Place), carried(ctx)
 	h.grant.mu.Lock()
 	defer h.grant.mu.Unlock()
 	if h.err != nil {
 		return nil, false
 	}
-	l.openLocked(ctx)
+	l.openLocked(ctx, outer)
 	h.pushLocked(l)
 	h.limitLocked(nil, want.MaxHold)
 	h.graceLocked(want.Grace)
@@ -87,14 +87,14 @@ func (h *Hold) Attach(ctx context.Context, want *Want, owner *Owner) (*Level, bo
 // Nest adds a level inside another one. The lease stays what it is. A MaxHold ends the Hold while the level is open.
 // Counts says that the store keeps a count. Nest returns nil if the Hold has ended, or is not valid.
 func (h *Hold) Nest(ctx context.Context, from *Level, maxHold time.Duration, counts bool) *Level {
-	g := h.grant
+	g, outer := h.grant, carried(ctx)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if h.err != nil || !g.Valid() {
 		return nil
 	}
 	l := h.newLevel(new(Level), from.Owner(), "")
-	l.openLocked(ctx)
+	l.openLocked(ctx, outer)
 	h.pushLocked(l)
 	h.limitLocked(l, maxHold)
 	if counts && g.steps == nil {
@@ -104,24 +104,24 @@ func (h *Hold) Nest(ctx context.Context, from *Level, maxHold time.Duration, cou
 	return l
 }
 
-// Export takes a level out of its Hold, whose owner gives it to another process. It reports alone if nobody else has
-// the grant, which is over then. Otherwise the level is one under way until it parts: it has no context and is not
-// entered again, but the grant is not released without it. That matters because the others may all leave while the
-// store makes the grant for the importer beside this one. It reports false if the Hold has other levels, or is over.
-func (h *Hold) Export(l *Level) (alone, ok bool) {
+// Export unlocks a level whose owner gives its Hold to another process. Its contexts are for the caller to end before
+// that. It reports alone if nobody else has the grant, which is over then. Otherwise the level is one under way until
+// it parts: it is not entered again, but the grant is not released without it. That matters because the others may all
+// leave while the store makes the grant for the importer beside this one. It reports false if the Hold has other
+// levels, or is over.
+func (h *Hold) Export(l *Level) (contexts Ended, alone, ok bool) {
 	g := h.grant
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if h.err != nil || h.depth != 1 || l.state != open {
-		return false, false
+		return Ended{}, false, false
 	}
 	if g.levelsLocked() > 1 {
 		l.state = underWay
-		return false, true
+		return Ended{contexts: h.contextsLocked(nil, g.host.Released)}, false, true
 	}
-	l.closeLocked()
-	g.endLocked(g.host.Released)
-	return true, true
+	l.closeLocked(closed)
+	return g.endLocked(g.host.Released), true, true
 }
 
 // Seen is how many levels the Hold has, and until when it lasts if nothing prolongs it.
@@ -150,20 +150,37 @@ func (h *Hold) pushLocked(l *Level) {
 	h.depth++
 }
 
-// contextsLocked appends the levels that have a context.
-func (h *Hold) contextsLocked(levels []*Level) []*Level {
-	for l := h.top; l != nil; l = l.below {
-		if l.state != underWay {
-			levels = append(levels, l)
+// takeOutLocked takes a level out.
+func (h *Hold) takeOutLocked(l *Level) {
+	for at := &h.top; *at != nil; at = &(*at).below {
+		if *at == l {
+			*at, l.below = l.below, nil
+			break
 		}
 	}
-	return levels
+}
+
+// contextsLocked appends the contexts of all levels that have one, to be ended with a cause. That of a level which was
+// unlocked before the Hold ended is about to end as that of an unlocked one.
+func (h *Hold) contextsLocked(contexts []ending, cause error) []ending {
+	for l := h.top; l != nil; l = l.below {
+		switch {
+		case l.parent == nil:
+		case l.state == parting:
+			contexts = append(contexts, ending{l, h.grant.host.Released})
+		default:
+			contexts = append(contexts, ending{l, cause})
+		}
+	}
+	return contexts
 }
 
 // ownersLocked appends all whose Hold has ended with the levels, those under way included.
 func (h *Hold) ownersLocked(owners []*Owner) []*Owner {
 	for l := h.top; l != nil; l = l.below {
-		owners = l.ownersLocked(owners)
+		if l.state != parting {
+			owners = l.ownersLocked(owners)
+		}
 	}
 	return owners
 }

@@ -32,8 +32,9 @@ func TestClosingALevel(t *testing.T) {
 		{0, []*Level{all[2]}},
 		{2, nil},
 	} {
-		require.True(t, all[c.close].closeLocked())
-		require.False(t, all[c.close].closeLocked(), "a level is closed once")
+		all[c.close].closeLocked(parting)
+		require.NotEqual(t, len(c.left), chain(h), "it stays until it is taken out")
+		h.takeOutLocked(all[c.close])
 		var left []*Level
 		for l := h.top; l != nil; l = l.below {
 			left = append(left, l)
@@ -41,6 +42,13 @@ func TestClosingALevel(t *testing.T) {
 		require.Equal(t, c.left, left)
 		require.EqualValues(t, len(left), h.depth)
 	}
+}
+
+func chain(h *Hold) (n int) {
+	for l := h.top; l != nil; l = l.below {
+		n++
+	}
+	return n
 }
 
 // G2: validity falls short of the lease by 1 %, 2 ms and a tick.

@@ -16,7 +16,8 @@ func ValidUntil(start, lease time.Duration) time.Duration {
 }
 
 // Host is what the grants of one client share: the clock, and those who carry out and tell what a grant decides. No
-// function of it is called while the mutex of a key is held, except Lost, which only makes an error.
+// function of it is called while the mutex of a key is held, except Lost where there is no cause: it only makes an
+// error then, and calls no method of one.
 type Host struct {
 	Clock    *watchdog.Clock
 	Wheel    *watchdog.Wheel
@@ -24,7 +25,8 @@ type Host struct {
 
 	Released error                                            // what the context of an unlocked level ends with
 	Lost     func(g *Grant, reason Reason, cause error) error // makes the error of a loss
-	Expire   func(g *Grant, reason Reason, err error)         // time has ended the grant: its owner calls End soon
+	Expire   func(g *Grant, reason Reason, ended Ended)       // a limit has ended the grant; its contexts end soon
+	Free     func(last *Hold)                                 // the last context of its grant has ended
 	Soon     func(end func())                                 // calls end in a goroutine of the ender's
 	HoldLost func(owners []*Owner, err error)                 // a Hold was lost, and its grant was not
 	Detach   func(fn func())                                  // runs fn in a goroutine of its own

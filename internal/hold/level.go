@@ -21,8 +21,9 @@ type levelState uint8
 
 const (
 	closed   levelState = iota
-	underWay            // in its Hold, without a context: its Lock has not returned, or it leaves for another process
+	underWay            // its Lock has not returned, and it has no context; or it leaves for another process
 	open                // not unlocked yet
+	parting             // unlocked while its Hold lived: its context ends, and then it is taken out
 )
 
 // apart is what few levels have: something that is tied to them, an owner who is told of their end, or a place that is
@@ -80,6 +81,12 @@ func (l *Level) Value(key any) any {
 	return l.scope.Value(key)
 }
 
+// carried is the innermost level that ctx carries; nil: none.
+func carried(ctx context.Context) *Level {
+	l, _ := ctx.Value(levelKey{}).(*Level)
+	return l
+}
+
 // Without returns a context that carries no hold.
 func Without(ctx context.Context) context.Context {
 	return context.WithValue(ctx, levelKey{}, (*Level)(nil))
@@ -88,8 +95,7 @@ func Without(ctx context.Context) context.Context {
 // Levels are the open levels that ctx carries of those grants that are asked for, the innermost first.
 func Levels(ctx context.Context, of func(g *Grant) bool) iter.Seq[*Level] {
 	return func(yield func(*Level) bool) {
-		l, _ := ctx.Value(levelKey{}).(*Level)
-		for ; l != nil; l = l.outer {
+		for l := carried(ctx); l != nil; l = l.outer {
 			if of(l.hold.grant) && l.IsOpen() && !yield(l) {
 				return
 			}
@@ -100,7 +106,7 @@ func Levels(ctx context.Context, of func(g *Grant) bool) iter.Seq[*Level] {
 // GivenBack is why the innermost level that ctx carries of those grants was closed though its caller did not unlock it:
 // what its Hold ended with, or that of a level that it is tied to. It is nil if there is no such reason.
 func GivenBack(ctx context.Context, of func(g *Grant) bool) error {
-	innermost, _ := ctx.Value(levelKey{}).(*Level)
+	innermost := carried(ctx)
 	l := innermost
 	for l != nil && !of(l.hold.grant) {
 		l = l.outer
@@ -132,14 +138,14 @@ func (l *Level) tied() *Tied {
 // In reports that ctx carries the level, and none inside it. So ctx can take the place of the level's own context
 // without anybody losing a hold by it.
 func (l *Level) In(ctx context.Context) bool {
-	in, _ := ctx.Value(levelKey{}).(*Level)
-	return in == l
+	return carried(ctx) == l
 }
 
 // Open gives a level that Join made its context, and its owner. It reports false, and the level is to be withdrawn, if
 // the Hold ended before. The level has no context until then because its owner may be asked for the parent of that, for
 // which no mutex is held. It counts meanwhile, so that the grant is not released without it.
 func (l *Level) Open(ctx context.Context, owner *Owner) bool {
+	outer := carried(ctx)
 	l.hold.grant.mu.Lock()
 	defer l.hold.grant.mu.Unlock()
 	if l.hold.err != nil {
@@ -152,20 +158,19 @@ func (l *Level) Open(ctx context.Context, owner *Owner) bool {
 		}
 		l.apart.Store(with)
 	}
-	l.openLocked(ctx)
+	l.openLocked(ctx, outer)
 	return true
 }
 
-// openLocked gives the level its context.
-func (l *Level) openLocked(ctx context.Context) {
-	l.outer, _ = ctx.Value(levelKey{}).(*Level)
-	l.parent = ctx
-	l.state = open
+// openLocked gives the level its context, inside the level that the context carries: to ask a context runs code of the
+// application's, so that is done without the mutex.
+func (l *Level) openLocked(ctx context.Context, outer *Level) {
+	l.outer, l.parent, l.state = outer, ctx, open
 }
 
-// End ends the level's context. It does not take the level out of its hold. It may be called twice, by what ends the
-// hold and by the unlock: the first cause stays. No mutex is held, for what the application derived from the context
-// ends here too, and may take any time.
+// End ends the level's context. It does not take the level out of its hold. Several may call it, what ends the hold and
+// the unlock: the first cause stays, and each returns when the context has ended with all that was derived from it. No
+// mutex is held, for that may take any time.
 func (l *Level) End(cause error) {
 	host := l.hold.grant.host
 	l.cancel(host.end(cause))
@@ -238,22 +243,11 @@ func (l *Level) Tie(with *Tied) (lost error) {
 	return lost
 }
 
-// closeLocked takes the level out of its Hold; it reports false if it was out already.
-func (l *Level) closeLocked() bool {
-	if l.state == closed {
-		return false
-	}
-	l.state = closed
-	h := l.hold
-	h.unlimitLocked(l)
-	for at := &h.top; *at != nil; at = &(*at).below {
-		if *at == l {
-			*at, l.below = l.below, nil
-			h.depth--
-			break
-		}
-	}
-	return true
+// closeLocked unlocks the level, which stays in its Hold until it is taken out.
+func (l *Level) closeLocked(to levelState) {
+	l.state = to
+	l.hold.depth--
+	l.hold.unlimitLocked(l)
 }
 
 // Outcome says what an unlock did.
@@ -263,33 +257,30 @@ type Outcome uint8
 const (
 	NotHeld   Outcome = iota // it was unlocked before
 	Refused                  // the client is closed; Close ends the grant
+	Overdue                  // nothing: the Hold has come to its limit, and is to be ended first
 	Over                     // the Hold had ended before it
 	FoundLost                // it was the last, and the validity is over: the grant has ended, as lost
-	Last                     // it was the last: the Hold is over, and the caller passes the grant on or releases it
-	Inner                    // others stay
+	Unlocked                 // the Hold lasted until now
 )
 
-// Parted is what Part did. The caller does the rest, without the mutex: it ends the level's context, tells the
-// observer, and asks the store.
+// Parted is what Part did. The caller does the rest, without the mutex: it ends the level's context and then, with Over
+// or Unlocked or FoundLost, takes the level out.
 type Parted struct {
 	Outcome Outcome
-	At      time.Duration // with Last: when the Hold ended
-	Ended   Ended         // its Cause: what the level's context ends with, and with Over and FoundLost its unlock
-	Done    bool          // the Lock call is over, and the caller tells the observer
-	Vacant  bool          // with Over: the grant is over too, and no level of it is left
+	Ended   Ended // its Cause: what the level's context ends with, and with Over and FoundLost its unlock
 }
 
-// Part takes the level out of its Hold, once. It does not end the level's context. Open says that the client takes
-// calls.
+// Part is the first half of an unlock, once: from now on nobody enters the level. It neither ends the level's context
+// nor takes the level out. Open says that the client takes calls.
 //
-// Whether the level was the last one, and so which caller releases, is decided here under the mutex. Two goroutines
-// that unlock the last two levels at once are told Inner and Last, in either order, never both the same. What matters
-// is not how many levels are left but whether a Hold that lives has one: those of a reader that has ended by its
-// MaxHold stay until they are unlocked and keep nothing. So after the lock was released they may be unlocked as well,
-// and are told what they ended with.
+// With the last level its Hold is over. What matters is not how many levels are left but whether a Hold that lives has
+// one: those of a reader that has ended by its MaxHold stay until they are unlocked and keep nothing. So after the lock
+// was released they may be unlocked as well, and are told what they ended with.
 //
 // The last word on whether the Hold lasted until now is said here. If the validity is over, another client may have had
-// the lock already, so the owner must learn of it from its unlock, even if the store would still answer "released".
+// the lock already, so the owner must learn of it from its unlock, even if the store would still answer "released". If
+// its grace has begun, the lock stays taken for the time that the work has to stop in: the members of a set come to
+// their grace at the same instant, and the first that the wheel comes to has all others unlocked.
 //
 // With Refused, the level stays in its Hold, though nobody can unlock it a second time: Close is about to end the
 // grant, and the observer that is to be told of that is found by the level.
@@ -297,34 +288,65 @@ func (l *Level) Part(isOpen bool) (p Parted) {
 	h, g := l.hold, l.hold.grant
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !isOpen && g.state == stands && l.state != closed {
+	switch {
+	case l.state != open && l.state != underWay:
+		return Parted{Outcome: NotHeld}
+	case !isOpen && g.state == stands:
 		l.state = closed
 		return Parted{Outcome: Refused}
-	}
-	if !l.closeLocked() {
-		return Parted{Outcome: NotHeld}
-	}
-	p.Done = h.depth == 0
-	p.Ended.Cause = g.host.Released
-	switch {
 	case h.err != nil:
-		p.Outcome, p.Ended.Cause = Over, h.err
-		p.Vacant = g.state == over && g.levelsLocked() == 0
+		l.closeLocked(closed)
+		return Parted{Outcome: Over, Ended: Ended{Cause: h.err}}
+	case h.limit != nil && h.limit.reasonLocked() != 0:
+		return Parted{Outcome: Overdue}
+	}
+	l.closeLocked(parting)
+	switch {
 	case g.neededLocked():
-		p.Outcome = Inner
-		if p.Done {
+		if h.depth == 0 {
 			h.err = g.host.Released
-			g.removeLocked(h)
+			h.limit.cancel()
 		}
 		g.followLocked()
+	case !g.Valid():
+		l.state = closed
+		return Parted{Outcome: FoundLost, Ended: g.endLocked(g.host.Lost(g, Expired, nil))}
 	default:
-		p.At = g.host.Clock.Now()
-		if p.At >= g.Lease.ValidUntil() {
-			p.Outcome, p.Ended = FoundLost, g.endLocked(g.host.Lost(g, Expired, nil))
-			break
-		}
-		p.Outcome = Last
-		g.betweenLocked()
+		g.leaveLocked()
 	}
-	return p
+	g.ending++
+	return Parted{Outcome: Unlocked, Ended: Ended{Cause: g.host.Released}}
+}
+
+// TakenOut is what Out did.
+type TakenOut struct {
+	Last   bool          // the grant is the caller's, who passes it on, keeps or releases it
+	At     time.Duration // with Last: when its last context had ended
+	Done   bool          // the Lock call is over, and the caller tells the observer
+	Vacant bool          // the grant is over, and no level of it is left
+}
+
+// Out is the second half of an unlock: it takes the level out of its Hold, when the level's context has ended.
+//
+// A grant goes on with the last level that is taken out, whoever unlocked it. Two goroutines may unlock two levels at
+// once, of which the context of one takes long to end, because much was derived from it. Were the grant to go on with
+// the level that was unlocked last, the next caller would hold while contexts of the first level still live.
+func (l *Level) Out() (o TakenOut) {
+	h, g := l.hold, l.hold.grant
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if l.state == parting {
+		g.ending--
+		l.state = closed
+	}
+	h.takeOutLocked(l)
+	o.Done = h.top == nil
+	if o.Done {
+		g.removeLocked(h)
+	}
+	if o.Last = g.goesOnLocked(); o.Last {
+		o.At = g.host.Clock.Now()
+	}
+	o.Vacant = g.state == over && g.emptyLocked()
+	return o
 }

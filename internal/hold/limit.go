@@ -107,41 +107,90 @@ func (m *limit) due() time.Duration {
 // exceed is called by the wheel, which rounds down. A level may have been unlocked, and its limit taken back, while
 // the timer was firing, and a renewal may have been confirmed since it was armed; so the instant is looked at once
 // more under the mutex. The Hold ends, and the grant stays for the Holds that others have on it. If there are none,
-// nobody joins it any more, and the grant ends as a whole, contexts first.
+// nobody joins it any more, and the grant ends as a whole.
+//
+// The error is made without the mutex, since the last renewal may have failed with an error of the application's.
 func (m *limit) exceed() {
+	reason, cause := m.exceeded()
+	if reason == 0 {
+		return
+	}
 	h, g := m.hold, m.hold.grant
-	g.mu.Lock()
-	due, now := m.due(), g.host.Clock.Now()
-	if due == 0 || h.err != nil || g.state != stands {
-		g.mu.Unlock()
-		return
-	}
-	if due-now > Tick {
-		m.armLocked()
-		g.mu.Unlock()
-		return
-	}
-	reason := MaxHold
-	var cause error
-	if due != m.until() {
-		reason, cause = Expired, graceError{m.grace, g.Lease.Failure()}
-	}
 	err := g.host.Lost(g, reason, cause)
+	g.mu.Lock()
+	if m.reasonLocked() == 0 {
+		g.mu.Unlock()
+		return
+	}
 	h.err = err
 	if !g.neededLocked() {
+		ended := g.endLocked(err)
 		g.mu.Unlock()
-		g.host.Expire(g, reason, err)
+		g.host.Expire(g, reason, ended)
 		return
 	}
-	levels, owners := h.contextsLocked(nil), h.ownersLocked(nil)
-	g.removeLocked(h)
+	ended := Ended{Owners: h.ownersLocked(nil), contexts: h.contextsLocked(nil, err)}
+	h.limit.cancel()
+	if reason == Expired {
+		g.onReleaseLocked().stays = g.Lease.ValidUntil()
+	}
+	g.ending++ // others may unlock before its contexts have ended
 	g.mu.Unlock()
 	g.host.Soon(func() {
-		for _, l := range levels {
-			l.End(err)
+		ended.Contexts()
+		g.host.HoldLost(ended.Owners, err)
+		if g.limited(h) {
+			g.host.Free(h)
 		}
-		g.host.HoldLost(owners, err)
 	})
+}
+
+// limited takes a Hold off that a limit has ended, when its contexts have ended. It reports that the grant is the
+// caller's to pass on, because all others have unlocked meanwhile.
+func (g *Grant) limited(h *Hold) (last bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.ending--
+	g.removeLocked(h)
+	return g.goesOnLocked()
+}
+
+// EndIfOverdue ends a Hold that has come to its limit, should the wheel not have come to it yet.
+func (h *Hold) EndIfOverdue() {
+	h.grant.mu.Lock()
+	m := h.limit
+	h.grant.mu.Unlock()
+	if m != nil {
+		m.exceed()
+	}
+}
+
+// exceeded is reasonLocked, with what is said of it besides.
+func (m *limit) exceeded() (reason Reason, cause error) {
+	g := m.hold.grant
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	reason = m.reasonLocked()
+	if reason == Expired {
+		cause = graceError{m.grace, g.Lease.Failure()}
+	}
+	return reason, cause
+}
+
+// reasonLocked is why the Hold has to end now; 0 if it has not. The timer is armed for a later end.
+func (m *limit) reasonLocked() Reason {
+	h, g := m.hold, m.hold.grant
+	due := m.due()
+	switch {
+	case due == 0 || h.err != nil || g.state != stands:
+		return 0
+	case due-g.host.Clock.Now() > Tick:
+		m.armLocked()
+		return 0
+	case due != m.until():
+		return Expired
+	}
+	return MaxHold
 }
 
 // graceError is why a Hold ended before the validity of its grant.

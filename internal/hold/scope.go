@@ -43,15 +43,16 @@ func (s *scope) Deadline() (time.Time, bool) { return s.parent.Deadline() }
 // Done is closed when the hold of the level has ended, the level was unlocked, or the parent is over.
 func (s *scope) Done() <-chan struct{} { return s.standard().Done() }
 
-// Err is nil until then. It needs no standard context. If the scope is cancelled while it asks a parent that ends
-// meanwhile, it looks again which of the two came first: from then on the answer stays the same.
+// Err is nil until then, and needs no standard context. Once the parent is over it makes one, which the scope's own end
+// comes before or not: so what it answers stays its answer, also beside a cancel that has found the parent alive.
 func (s *scope) Err() error {
 	for {
 		switch is := s.is.Load(); {
 		case is == nil:
-			if err := s.parent.Err(); err == nil || s.is.Load() == nil {
-				return err
+			if s.parent.Err() == nil {
+				return nil
 			}
+			s.standard()
 		case is.cancel == nil:
 			return context.Canceled
 		default:

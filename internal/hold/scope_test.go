@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -136,6 +137,43 @@ func (p *lateParent) Err() error {
 	default:
 		return context.DeadlineExceeded
 	}
+}
+
+// The parent ends while a cancel has found it alive, and has not yet said so. What the scope answers then stays its answer
+// (defect G10).
+func TestAScopeThatIsCancelledAsItsParentEnds(t *testing.T) {
+	parent, endParent := context.WithDeadline(context.Background(), time.Now())
+	defer endParent()
+	slow := &slowParent{Context: parent, asked: make(chan struct{}), answer: make(chan struct{})}
+	s := &scope{parent: slow}
+	cancelled := make(chan struct{})
+	go func() {
+		defer close(cancelled)
+		s.cancel(newEnd(errFirst))
+	}()
+	<-slow.asked
+	first := s.Err()
+	close(slow.answer)
+	<-cancelled
+	require.Equal(t, context.DeadlineExceeded, first)
+	require.Equal(t, first, s.Err())
+	require.Equal(t, first, context.Cause(s))
+}
+
+// slowParent is over. The first caller still hears that it is not, when answer is closed.
+type slowParent struct {
+	context.Context
+	before        atomic.Bool // it was asked
+	asked, answer chan struct{}
+}
+
+func (p *slowParent) Err() error {
+	if !p.before.Swap(true) {
+		close(p.asked)
+		<-p.answer
+		return nil
+	}
+	return p.Context.Err()
 }
 
 // A scope may be asked by many goroutines while it ends, and all have the same answer.

@@ -2,12 +2,18 @@ package localqueue
 
 import "time"
 
-// Busy notes that the store answered w that another has the lock.
-func (q *Queue) Busy(w *Waiter) {
+// Busy notes that the store answered w that another has the lock. It reports whether that is, or may be, a hold of this
+// process, behind which w asks because of what that leaves in the store. Then w is signaled when such a hold is
+// released.
+func (q *Queue) Busy(w *Waiter) (behind bool) {
 	q.refuse(w)
 	q.askerIsDone(w)
-	q.silent = nil
 	q.series = series{} // others have their turn
+	behind = !w.Several && q.holds.any(w.Kind.Follows)
+	if behind && w.changed == nil {
+		w.changed = make(chan struct{}, 1)
+	}
+	return behind
 }
 
 // refuse notes that w was told to wait. One of several that may ask at a time is in the way of those behind it from
@@ -59,26 +65,6 @@ func (q *Queue) StepBack(w *Waiter) (behind bool) {
 
 // Behind reports whether w, which was asking, is waiting again.
 func (w *Waiter) Behind() bool { return w.state == Waiting }
-
-// Answered notes whether the store answers, or with which error it does not. It returns when the silence began, so that
-// waiters that come to ask one after the other share one patience.
-func (q *Queue) Answered(err error, now time.Duration) (since time.Duration) {
-	if q.silent == nil && err != nil {
-		q.spoke = now
-	}
-	if q.silent = err; err != nil {
-		q.askerIsDone(q.asker)
-	}
-	return q.spoke
-}
-
-// Trouble is why the store does not answer, for a waiter that no local hold is in the way of.
-func (q *Queue) Trouble(w *Waiter) error {
-	if q.Excluded(w.Kind) {
-		return nil
-	}
-	return q.silent
-}
 
 // AnswerAll ends the wait of all that only wanted the answer which the store gave to a request sent at an instant:
 // those that were waiting by then. They are passed to each.

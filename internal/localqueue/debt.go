@@ -6,10 +6,15 @@ import "time"
 // pass.
 const RunPause = 5 * time.Millisecond
 
-// KeptPause is the same after a grant that was kept, which its process may have had for a second, and that nobody asked
-// for. Redisson's clients do not ask: a thread that waits hears of the release, and needs some milliseconds until it is
-// awake. If it comes too late, it waits for one more second.
-const KeptPause = 25 * time.Millisecond
+// KeptPause is for how long a process leaves a key alone after it kept it for a second, or after it kept it and another
+// client heard of the release, unless one of them asked for it. Some of those that may want it do not ask. A thread of
+// Redisson's lock() hears of the release, and needs some milliseconds until it is awake. A client that polls hears
+// nothing: it finds the key free if it polls in this time.
+//
+// It is a share of the second that a process which is alone can spare, and longer than the interval of a client that
+// polls every 10 ms. One that polls every 100 ms finds the key free after some seconds. The engine varies it by a
+// quarter.
+const KeptPause = 40 * time.Millisecond
 
 const maxOwed = 64 // releases of others that a process lets pass after a run
 

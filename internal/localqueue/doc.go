@@ -9,7 +9,8 @@
 //
 // A [Queue] is the state of one key over all its modes: how many holds of each mode are live here, the waiters in their
 // order, the run of turns, the fairness debt to other processes, which waiters are registered in a queue that the store
-// keeps, and whether the store answers. A [Kind] says which mode excludes, follows and inherits which.
+// keeps, and what the store last said of the key ([Said]). A [Kind] says which mode excludes, follows and inherits
+// which.
 //
 // A waiter may ask the store if no local hold excludes it, nobody ahead of it goes first, and nobody ahead of it has to
 // wait. With an exclusive lock, that is one waiter or none, so what the store does for a key does not grow with the

@@ -47,6 +47,7 @@ func (f *floor) win(name string) {
 	f.state(name, Asking)
 	f.holds[name] = true
 	f.queue.Hold(name[:1])
+	f.queue.Say(Said{Spoke: true})
 	f.queue.Win(f.waiters[name])
 }
 

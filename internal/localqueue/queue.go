@@ -18,7 +18,8 @@ type Queue struct {
 	fairness
 	watch watch // of portions
 	line
-	silence
+	said    Said
+	silence time.Duration // when the requests began to fail, while the last one did
 }
 
 // awaited is an answer of the store that several wait for.
@@ -32,13 +33,9 @@ type fairness struct {
 	run        run
 	series     series
 	debt       debt
-	remembered time.Duration // until when the run and the debt matter though nobody holds or waits
-}
-
-// silence is whether the store answers.
-type silence struct {
-	silent error         // why it does not; nil while it does
-	spoke  time.Duration // when it last did, as far as that matters: while silent is set
+	had        had
+	left       time.Duration // until when the key is left to others; see LeaveFor
+	remembered time.Duration // until when all this matters though nobody holds or waits
 }
 
 // Hold counts a hold that lives from now on.
@@ -47,10 +44,12 @@ func (q *Queue) Hold(mode string) { q.holds.add(mode, 1) }
 // Unhold takes a hold off the count. A waiter that stood behind it is told by Released or Grant.
 func (q *Queue) Unhold(mode string) { q.holds.add(mode, -1) }
 
-// Idle reports that the queue knows nothing but the holds: nobody waits, no registrar is at work, and neither
-// a run nor a debt has to be remembered. A run is until the key is really released, but for a series.
+// Idle reports that the queue knows nothing but the holds: nobody waits, no registrar is at work, and neither a run nor
+// a debt has to be remembered, nor since when the key was held. A run is until the key is really released, but for a
+// series.
 func (q *Queue) Idle() bool {
-	return q.first == nil && !q.registrar && q.run.passes == 0 && q.series.turns == 0 && q.debt.owes == 0
+	return q.first == nil && !q.registrar && q.run.passes == 0 && q.series.turns == 0 && q.debt.owes == 0 &&
+		q.had.until == 0
 }
 
 // Empty reports that nobody waits, and no registrar is at work.
@@ -118,7 +117,7 @@ func (q *Queue) refuses(w *Waiter) bool {
 	if q.Excluded(w.Kind) {
 		return true
 	}
-	if q.silent != nil {
+	if q.said.Err != nil {
 		return false
 	}
 	for other := q.first; other != nil; other = other.next {
@@ -159,7 +158,7 @@ func (q *Queue) Leave(w *Waiter) (left Remains) {
 // through the store, so a new run begins.
 func (q *Queue) Win(w *Waiter) {
 	q.remove(w, Granted)
-	q.run.passes, q.silent = 0, nil
+	q.run.passes = 0
 	if !q.Awaited(w) {
 		q.askerIsDone(w)
 	}
@@ -171,6 +170,9 @@ func (q *Queue) Win(w *Waiter) {
 func (q *Queue) Released(others int, now time.Duration) {
 	if others > 0 {
 		q.debt.incur(others, now)
+	}
+	if w := q.first; w != nil && w.state == Asking {
+		w.signal()
 	}
 	q.promote()
 }
@@ -192,7 +194,7 @@ func (q *Queue) Next(mode string, p *Portion, now time.Duration) (w *Waiter, run
 	if p != nil {
 		w, r = q.heirOf(mode, p), &p.run
 		r.trip = q.run.trip
-	} else if w = q.Heir(mode); w != nil && (q.holds.anyBesides(mode, w.Kind.Excludes) || q.dated(w, now)) {
+	} else if w = q.Heir(mode); w != nil && (q.holds.anyBesides(mode, w.Kind.Follows) || q.dated(w, now)) {
 		return nil, false
 	}
 	if w != nil && r.over(now, q.debt.others) {

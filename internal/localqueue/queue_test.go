@@ -108,7 +108,7 @@ func TestTryIsRefusedByHoldsAndByWaitersThatWereRefused(t *testing.T) {
 	f.queue.Busy(f.waiters["r1"])
 	require.True(t, try("r"), "readers go together")
 	require.False(t, try("w"), "somebody was refused")
-	f.queue.Answered(errSilent, 0)
+	f.queue.Say(Said{Err: errSilent})
 	require.True(t, try("w"), "what Redis said before it fell silent")
 	f.win("r1")
 	require.True(t, try("r"))
@@ -127,17 +127,33 @@ func TestTryIsRefusedByHoldsAndByWaitersThatWereRefused(t *testing.T) {
 }
 
 // Those that ask one after the other while Redis is silent share one patience, unless it answers in between.
-func TestSilenceCountsFromTheLastAnswer(t *testing.T) {
+func TestSilenceCountsFromTheFirstFailure(t *testing.T) {
 	f := newFloor(t)
 	f.come("w1")
-	require.Equal(t, 3*time.Second, f.queue.Answered(errSilent, 3*time.Second))
-	require.Equal(t, 3*time.Second, f.queue.Answered(errSilent, 5*time.Second))
-	require.Equal(t, errSilent, f.queue.Trouble(f.waiters["w1"]))
-	f.queue.Busy(f.waiters["w1"])
-	require.NoError(t, f.queue.Trouble(f.waiters["w1"]))
-	require.Equal(t, 7*time.Second, f.queue.Answered(errSilent, 7*time.Second))
-	f.queue.Hold("w")
-	require.NoError(t, f.queue.Trouble(f.waiters["w1"]), "it waits for a hold of its own process")
+	require.Equal(t, 2*time.Second, f.queue.SilentSince(2*time.Second), "no request has ended")
+	f.queue.Say(Said{At: 3 * time.Second, Err: errSilent})
+	f.queue.Say(Said{At: 5 * time.Second, Err: errSilent})
+	require.Equal(t, 3*time.Second, f.queue.SilentSince(6*time.Second))
+	f.queue.Say(Said{At: 6 * time.Second, Spoke: true})
+	require.Equal(t, 6*time.Second, f.queue.SilentSince(6*time.Second))
+	f.queue.Say(Said{At: 7 * time.Second, Err: errSilent})
+	require.Equal(t, 7*time.Second, f.queue.SilentSince(9*time.Second))
+}
+
+// Of two requests the one that ended last counts, in whichever order they are noted.
+func TestTheRequestThatEndedLastCounts(t *testing.T) {
+	var q Queue
+	require.Equal(t, Said{}, q.Said())
+	q.Say(Said{At: 2, Spoke: true, Why: errSilent, Mode: "p", Size: 3})
+	q.Say(Said{At: 1, Err: errSilent})
+	require.NoError(t, q.Said().Err)
+	require.Equal(t, errSilent, q.Said().WhyTo("p", 3))
+	require.NoError(t, q.Said().WhyTo("p", 1), "one that wants less")
+	require.NoError(t, q.Said().WhyTo("c", 3), "another mode")
+	q.Say(Said{At: 3, Spoke: true, Why: errSilent, Mode: "p"})
+	require.Equal(t, errSilent, q.Said().WhyTo("p", 1), "it concerns all that want something")
+	q.Say(Said{At: 3, Err: errSilent})
+	require.Equal(t, Said{At: 3, Err: errSilent}, q.Said())
 }
 
 // What a waiter leaves behind is its own to clean up if it used its id, and nobody else does.

@@ -61,7 +61,7 @@ func (s *world) refusesTry(i int) bool {
 		return true
 	}
 	for j := range i {
-		if s.waits(j) && s.calls[i].breed.kind.Follows(s.calls[j].breed.kind.Mode()) && s.queue.silent == nil &&
+		if s.waits(j) && s.calls[i].breed.kind.Follows(s.calls[j].breed.kind.Mode()) && s.queue.said.Err == nil &&
 			(s.calls[j].told || s.excluded(j)) {
 			return true
 		}

@@ -94,10 +94,30 @@ func (q *Queue) EndSeries() { q.series = series{} }
 // on with its series, or owes what it owed.
 func (q *Queue) Remember(now time.Duration) { q.remembered = now + RunPause }
 
-// LeaveFor has a process that does not listen leave the key to others for as long as pause, and not for [RunPause]. It
-// comes after the release, when something is owed.
+// LeaveFor has the process leave the key to others for as long as pause, whether it listens or not. It comes after the
+// release.
 func (q *Queue) LeaveFor(pause, now time.Duration) {
-	q.remembered, q.debt.until = now+pause, now+pause
+	q.remembered, q.left, q.had = now+pause, now+pause, had{}
+}
+
+// LeftUntil is the instant until which the process leaves the key to others.
+func (q *Queue) LeftUntil() time.Duration { return q.left }
+
+// had is since when a process has had a key for itself, but for moments between a release and its next request.
+type had struct {
+	since time.Duration
+	until time.Duration // when the last of them was released; 0: none was
+}
+
+// HadFor notes the release of a grant that the process had since an instant, and of which nobody else heard. It returns
+// for how long the process has had the key with no pause that a client which polls could have found.
+func (q *Queue) HadFor(since, now time.Duration) time.Duration {
+	if h := &q.had; h.until == 0 || since-h.until > RunPause {
+		h.since = since
+	}
+	q.had.until = now
+	q.Remember(now)
+	return now - q.had.since
 }
 
 // RememberedUntil is the instant until which the queue is remembered.

@@ -55,7 +55,8 @@ type Waiter struct {
 	next, prev *Waiter       // in the queue, while it is listed
 }
 
-// Changed is written to when the state of a waiter that had to wait has changed. It is nil for others.
+// Changed is written to when the state of a waiter that had to wait has changed, or a hold of its process is released
+// behind which it asks. It is nil for others.
 func (w *Waiter) Changed() <-chan struct{} { return w.changed }
 
 // Ticket is the number of the waiter's place in the store's queue; 0 if it has none yet.

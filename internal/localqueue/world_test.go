@@ -154,7 +154,7 @@ func (s *world) key() fingerprint {
 			batch |= 1 << place[i]
 		}
 	}
-	bits(q.calm, q.registrar, q.silent != nil, q.debt.until > 0, q.next > 0, s.next)
+	bits(q.calm, q.registrar, q.said.Err != nil, q.debt.until > 0, q.next > 0, s.next)
 	at = append(at, byte(q.blocking), byte(q.holds.total()), byte(q.run.passes),
 		byte(q.debt.owes), byte(q.debt.others), byte(q.debt.absent), s.registrar, batch, byte(q.awaiting))
 	for i := range s.calls[:s.n] {
@@ -282,7 +282,7 @@ func (s *world) answers(i int, add adder) {
 			add("wins what was meant for another", i, false, (*world).winsSwapped)
 		}
 	}
-	if s.queue.silent == nil && !s.calls[i].breed.once {
+	if s.queue.said.Err == nil && !s.calls[i].breed.once {
 		add("gets no answer", i, false, (*world).silence)
 	}
 }
@@ -358,6 +358,7 @@ func (s *world) looks(i int) error {
 
 func (s *world) busy(i int) error {
 	c, w := &s.calls[i], &s.waiters[i]
+	s.queue.Say(Said{Spoke: true})
 	s.queue.Busy(w)
 	c.told = true
 	switch {
@@ -415,7 +416,7 @@ func (s *world) steps(i int) error {
 }
 
 func (s *world) silence(i int) error {
-	s.queue.Answered(errNoAnswer, 0)
+	s.queue.Say(Said{Err: errNoAnswer})
 	s.calls[i].phase = awake
 	return nil
 }
@@ -424,6 +425,7 @@ func (s *world) wins(i int) error {
 	c := &s.calls[i]
 	c.phase, c.holds, c.trace = holding, true, false // what stands there is the hold
 	s.queue.Hold(c.breed.kind.Mode())
+	s.queue.Say(Said{Spoke: true})
 	s.queue.Win(&s.waiters[i])
 	if s.queue.Awaited(&s.waiters[i]) {
 		c.phase = bringing

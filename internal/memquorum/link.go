@@ -93,6 +93,11 @@ func call(do func() luacall.QuorumReply) *quorum.Call {
 
 // Send implements [quorum.Server]. One batch at a time is under way, as a send queue of package redlock sends them.
 func (l *Link) Send(ctx context.Context, calls []*quorum.Call) {
+	if at, ok := ctx.Deadline(); ok { // of a connection: nothing else may end by it
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, at)
+		defer cancel()
+	}
 	replies, err := l.send(ctx, calls)
 	for i, c := range calls {
 		if c.Err = err; err == nil {

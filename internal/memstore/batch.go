@@ -102,8 +102,10 @@ func (s *Server) acquireAllLocked(members []store.Member, id string) store.Acqui
 		case l == nil:
 			reply.Status = store.Held
 		case l.id != id:
-			s.wantLocked(m.Proto.Key(), l.id)
-			return store.AcquireAllReply{Status: store.Busy, Which: i, PTTL: s.leftLocked(l.expires)}
+			recalled := s.wantLocked(m.Proto.Key(), l.id)
+			return store.AcquireAllReply{
+				Status: store.Busy, Which: i, PTTL: s.leftLocked(l.expires), Recalled: recalled,
+			}
 		}
 	}
 	for _, m := range members {

@@ -89,6 +89,9 @@ type dated[R any] struct {
 	tooLate bool // the request did nothing, because it came too late
 }
 
+// Late reports that.
+func (d dated[R]) Late() bool { return d.tooLate }
+
 // timed sends a request that must not be carried out late. The server carries it out by do, unless it comes too late;
 // one that only looks never does.
 func timed[R any](

@@ -121,21 +121,28 @@ func (f *flight[R]) wait(ctx context.Context) (R, error) {
 	case <-over:
 	case <-ended:
 	}
-	return none, &store.Left{Settled: f.settled(time.Now().Add(f.limit))}
+	return none, f.left(time.Now().Add(f.limit))
 }
 
-// settled is closed when the answer has come, at the time limit, or when the connection ends.
-func (f *flight[R]) settled(at time.Time) <-chan struct{} {
+// left is settled when the answer has come, at the time limit, or when the connection ends.
+func (f *flight[R]) left(at time.Time) *store.Left {
 	settled := make(chan struct{})
+	var outcome error // written before settled is closed
 	f.store.own.Go(func() {
 		defer close(settled)
 		timer := time.NewTimer(time.Until(at))
 		defer timer.Stop()
 		select {
-		case <-f.done:
+		case out := <-f.done:
+			outcome = out.err
+			if late, ok := any(out.reply).(interface{ Late() bool }); ok && out.err == nil && late.Late() {
+				outcome = store.ErrUnsent
+			}
 		case <-timer.C:
+			outcome = errSilent
 		case <-f.store.hung:
+			outcome = errBroken
 		}
 	})
-	return settled
+	return &store.Left{Settled: settled, Outcome: func() error { return outcome }}
 }

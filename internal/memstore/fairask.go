@@ -110,7 +110,7 @@ func (a *asking) refused() store.AcquireReply {
 	}
 	reply := store.AcquireReply{Status: store.Busy}
 	if a.foreign() {
-		reply.Also = a.channel
+		reply.Also, reply.Recalled = a.channel, a.wantLocked(a.key, a.holder)
 	}
 	if !a.Once {
 		reply.Ticket, reply.Lapsed = a.stay(), lapsed

@@ -16,6 +16,7 @@ const (
 	Inspect   Kind = "inspect"
 	Change    Kind = "change"
 	Enqueue   Kind = "enqueue"
+	Tell      Kind = "tell"
 	Subscribe Kind = "subscribe" // Key is the channel
 	Message   Kind = "message"   // of a channel to one client; it has no answer
 )

@@ -2,7 +2,6 @@ package memstore_test
 
 import (
 	"context"
-	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -69,14 +68,16 @@ func TestConformance(t *testing.T) {
 	for name, direct := range map[string]bool{"direct": true, "in goroutines": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Run("reentrant", func(t *testing.T) { conform(t, direct, [2]handle{reentrant, reentrant}, 0) })
-			t.Run("fair", func(t *testing.T) { conform(t, direct, [2]handle{fair, fair}, conformance.MinHolds) })
+			t.Run("fair", func(t *testing.T) {
+				conform(t, direct, [2]handle{fair, fair}, conformance.MinHolds|conformance.Keeping)
+			})
 			t.Run("write", func(t *testing.T) {
-				conform(t, direct, [2]handle{writeSide, writeSide}, conformance.MinHolds|conformance.Notes)
+				conform(t, direct, [2]handle{writeSide, writeSide}, conformance.MinHolds|conformance.Notes|conformance.Keeping)
 			})
 			t.Run("permit", func(t *testing.T) { conform(t, direct, [2]handle{permit, permit}, numbers.PermitLacks) })
 			t.Run("read", func(t *testing.T) {
 				conform(t, direct, [2]handle{readSide, writeSide},
-					conformance.Exclusion|conformance.Fencing|conformance.MinHolds|conformance.Notes)
+					conformance.Exclusion|conformance.Fencing|conformance.MinHolds|conformance.Notes|conformance.Keeping)
 			})
 		})
 	}
@@ -89,17 +90,27 @@ func conform(t *testing.T, direct bool, handles [2]handle, lacks conformance.Lac
 		t.Cleanup(server.Close)
 		var clients [2]*rlock.Client
 		var stores [2]*memstore.Store
+		var listeners [2]conformance.Listener
 		for i := range clients {
-			clients[i], stores[i] = open(t, server, i, direct, lease)
+			clients[i], stores[i] = openTo(t, &listeners[i], server, i, direct, lease)
 		}
 		keeper, _ := open(t, server, len(clients), true, lease)
+		rivals := make(map[string]func(client int, name string) conformance.Lock)
+		for kind, make := range map[string]handle{
+			"a reentrant lock": reentrant, "a fair lock": fair, "a writer": writeSide, "a reader": readSide,
+		} {
+			rivals[kind] = func(client int, name string) conformance.Lock { return make(clients[client], keeper, name) }
+		}
 		return conformance.Lab{
 			Lock: func(client int, name string, opts ...rlock.Option) conformance.Lock {
 				return handles[client](clients[client], keeper, name, opts...)
 			},
-			Close: func(client int) error { return clients[client].Close() },
-			Sent:  func() int64 { return stores[0].Sent() + stores[1].Sent() },
-			Lease: lease, Lacks: lacks,
+			Close:    func(client int) error { return clients[client].Close() },
+			Sent:     func() int64 { return stores[0].Sent() + stores[1].Sent() },
+			Listener: func(client int) *conformance.Listener { return &listeners[client] },
+			Stats:    func(client int) rlock.Stats { return clients[client].Stats() },
+			Erase:    server.Forget, Rivals: rivals,
+			Lease: lease, Lacks: lacks | conformance.Faults,
 		}
 	})
 }
@@ -107,8 +118,14 @@ func conform(t *testing.T, direct bool, handles [2]handle, lacks conformance.Lac
 func open(
 	t testing.TB, server *memstore.Server, number int, direct bool, lease time.Duration,
 ) (*rlock.Client, *memstore.Store) {
+	return openTo(t, new(conformance.Listener), server, number, direct, lease)
+}
+
+func openTo(
+	t testing.TB, to *conformance.Listener, server *memstore.Server, number int, direct bool, lease time.Duration,
+) (*rlock.Client, *memstore.Store) {
 	st := server.Store(number, direct)
-	options, err := redisclient.Options{Lease: lease, Logger: slog.New(slog.DiscardHandler)}.Checked()
+	options, err := redisclient.Options{Lease: lease, Logger: to.Logger(), Observer: to.Observer()}.Checked()
 	require.NoError(t, err)
 	made, err := redisclient.On(options, redisclient.ByRules(st), false)
 	require.NoError(t, err)

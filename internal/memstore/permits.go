@@ -10,6 +10,7 @@ import (
 type limited interface {
 	TooMany(capacity int64, waited bool) error
 	Unset() error
+	Given() int64 // the capacity, where none was set; 0: it is not known
 	Misfit(n, capacity int64) error
 	Patient() bool
 	Short(capacity int64) error
@@ -77,6 +78,15 @@ func (p permits) tell(free int64) int64 {
 // It refuses more than there are in all, unless that is none, which is a pause.
 func (p permits) acquire(ask timedAsk) (store.AcquireReply, error) {
 	at := p.poolLocked(p.key)
+	if given := p.rules.Given(); at == nil && given > 0 {
+		at = &pool{holds: make(map[string]*portion)}
+		if p.count <= given {
+			p.pools[p.key], at.free = at, given
+			p.tell(given - p.count)
+		} else {
+			at.free = given
+		}
+	}
 	if at == nil {
 		return store.AcquireReply{Status: store.Busy, PTTL: unknownTime, Why: p.rules.Unset()}, nil
 	}

@@ -55,6 +55,8 @@ func (p plain) take(ask store.Ask) {
 func (p plain) acquire(ask timedAsk) (store.AcquireReply, error) {
 	l := p.lockLocked(p.key)
 	switch {
+	case ask.More:
+		return p.mint(ask.ID), nil
 	case p.rowLocked(p.key):
 		return store.AcquireReply{Status: store.Busy, PTTL: rowPoll}, nil
 	case l == nil:
@@ -66,6 +68,15 @@ func (p plain) acquire(ask timedAsk) (store.AcquireReply, error) {
 	}
 	recalled := p.wantLocked(p.key, l.id)
 	return store.AcquireReply{Status: store.Busy, PTTL: p.leftLocked(l.expires), Recalled: recalled}, nil
+}
+
+// mint is mint.lua.
+func (p plain) mint(id string) store.AcquireReply {
+	if p.hold(id) == nil {
+		return store.AcquireReply{Status: store.Gone}
+	}
+	fence, spare := p.mintLocked(p.key)
+	return store.AcquireReply{Status: store.Held, Fence: fence, Spare: spare}
 }
 
 // adopt makes one hold another one. An invitation to a fair lock is none.

@@ -1,8 +1,8 @@
 package memstore
 
 import (
+	"context"
 	"slices"
-	"strings"
 
 	"github.com/holdfast-go/holdfast/internal/store"
 )
@@ -53,7 +53,45 @@ func (s *Server) publishLocked(channel string) int64 {
 func (s *Store) ListenWanted() {
 	s.server.mu.Lock()
 	defer s.server.mu.Unlock()
-	s.server.keepers[s.host.Client] = s
+	if s.server.keepers[s.host.Client] == nil {
+		s.server.keepers[s.host.Client] = s
+		s.late.after(0, s.host.Missed)
+	}
+}
+
+// MayListen grants the client the right to listen to those who want its locks, or takes it away.
+func (s *Store) MayListen(may bool) {
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	if may {
+		s.server.keepers[s.host.Client] = s
+		s.late.after(0, s.host.Missed)
+		return
+	}
+	delete(s.server.keepers, s.host.Client)
+	s.late.after(0, func() { s.host.Deaf("to listen") })
+}
+
+// TellBroken implements [store.Teller].
+func (s *Store) TellBroken(ctx context.Context, key, id string) {
+	_, _ = exchange(ctx, s, Tell, key, func() (struct{}, error) {
+		if of := s.server.keepers[store.ClientOf(id)]; of != nil {
+			s.server.tellLocked(of, key, func() { of.host.Broken(key, id) })
+		}
+		return struct{}{}, nil
+	})
+}
+
+// tellLocked sends a message about a key to a client, which hears it by itself, or twice, or not at all.
+func (s *Server) tellLocked(of *Store, key string, hears func()) {
+	fate := s.network.Fate(of.request(Message, key))
+	if fate.Lost {
+		return
+	}
+	of.late.after(fate.Before, hears)
+	if fate.Again > 0 {
+		of.late.after(fate.Before+fate.Again, hears)
+	}
 }
 
 // wantLocked tells the client of an id that another one waits for a key, if it is the id of a grant that may be idle.
@@ -61,15 +99,8 @@ func (s *Server) wantLocked(key, id string) bool {
 	if !store.MayBeIdle(id) {
 		return false
 	}
-	client, _, _ := strings.Cut(id, ":")
-	if of := s.keepers[client]; of != nil {
-		fate := s.network.Fate(of.request(Message, key))
-		if !fate.Lost {
-			of.late.after(fate.Before, func() { of.host.Wanted(key, id) })
-		}
-		if !fate.Lost && fate.Again > 0 {
-			of.late.after(fate.Before+fate.Again, func() { of.host.Wanted(key, id) })
-		}
+	if of := s.keepers[store.ClientOf(id)]; of != nil {
+		s.tellLocked(of, key, func() { of.host.Wanted(key, id) })
 	}
 	return true
 }

@@ -83,7 +83,8 @@ func (r reader) add(l *rwLock, id string, lease time.Duration) {
 }
 
 // acquire joins other readers unless the gate is shut, and the writer that the request comes from. A reader has the
-// newest token of a writer, and is told whether the writer that it comes from has the lock.
+// newest token of a writer, or one from the clock if none is known, and is told whether the writer that it comes from
+// has the lock.
 func (r reader) acquire(ask timedAsk) (store.AcquireReply, error) {
 	l := r.rwLocked(r.key)
 	written := l != nil && l.writer != ""
@@ -100,6 +101,9 @@ func (r reader) acquire(ask timedAsk) (store.AcquireReply, error) {
 		return store.AcquireReply{Status: store.Busy, PTTL: r.leftLocked(g.expires)}, nil
 	}
 	r.add(r.freshLocked(r.key), ask.ID, ask.Lease)
+	if _, ok := r.fences[r.key]; !ok && !inside {
+		r.mintLocked(r.key)
+	}
 	return store.AcquireReply{Status: store.Held, Fence: r.fences[r.key], Inside: inside}, nil
 }
 

@@ -159,3 +159,37 @@ func (m *muteOnce) Fate(r memstore.Request) (fate memstore.Fate) {
 	}
 	return fate
 }
+
+// A reader of a name without a token has one from the clock, as in Redis: all readers have the same, and the next writer
+// has a higher one.
+func TestAReaderOfANewNameHasAToken(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := memstore.NewServer(slow(0))
+		defer server.Close()
+		var tokens []int64
+		for i := range 2 {
+			client, _ := open(t, server, i, true, minute)
+			defer func() { require.NoError(t, client.Close()) }()
+			side := rwlock.New(client, "a").Read()
+			ctx, unlock, err := side.Lock(context.Background())
+			require.NoError(t, err)
+			read, err := side.Held(ctx)
+			require.NoError(t, err)
+			tokens = append(tokens, read.Fence)
+			require.NoError(t, unlock())
+		}
+		client, _ := open(t, server, 2, true, minute)
+		defer func() { require.NoError(t, client.Close()) }()
+		side := rwlock.New(client, "a").Write()
+		ctx, unlock, err := side.Lock(context.Background())
+		require.NoError(t, err)
+		write, err := side.Held(ctx)
+		require.NoError(t, err)
+		require.NoError(t, unlock())
+
+		require.Positive(t, tokens[0])
+		require.Equal(t, tokens[0], tokens[1])
+		require.Greater(t, write.Fence, tokens[1])
+	})
+}

@@ -58,6 +58,9 @@ func (s *Store) Name() string { return "the store in memory" }
 // Node implements [store.Store]. There is one.
 func (s *Store) Node(string) string { return "memory" }
 
+// Serves implements [store.Store].
+func (s *Store) Serves(string) bool { return true }
+
 // Ready implements [store.Store].
 func (s *Store) Ready(context.Context, time.Duration) error { return nil }
 

@@ -132,6 +132,9 @@ func (c *Client) Stats() lock.Stats {
 
 // Close implements that of rlock.Client.
 func (c *Client) Close() error {
+	if _, err := c.Core(); err != nil {
+		return err
+	}
 	c.owner.close(c.closing / 5)
 	defer c.owner.join()
 	return c.core.Close()

@@ -19,6 +19,7 @@ var _ Store = (*redisstore.Store)(nil)
 // A Ruled is a store that serves protocols by their rules alone.
 type Ruled interface {
 	store.Store
+	store.Teller
 	Bind(rules store.Rules) store.Protocol
 }
 

@@ -169,18 +169,48 @@ func (g *group) singles() []*group {
 
 // sendRenewals sends one script per group: the only one as it is, several in one pipeline per node.
 func (s *Store) sendRenewals(ctx context.Context, groups []*group) {
+	prepare(groups)
+	if s.confirm.asked() {
+		s.renewConfirmed(ctx, groups)
+		return
+	}
+	s.insist(ctx, groups, func(ctx context.Context) {
+		if len(groups) == 1 {
+			c := groups[0].call
+			c.Reply, c.Err = c.Run(ctx, s.links.Traffic)
+			return
+		}
+		runTrips(ctx, s.links.Traffic, groups)
+	})
+}
+
+func prepare(groups []*group) {
 	for _, g := range groups {
 		g.call = g.renewer.Renew(g.keys, g.ids, g.ttls)
 	}
-	switch {
-	case s.confirm.asked():
-		s.renewConfirmed(ctx, groups)
-	case len(groups) == 1:
-		c := groups[0].call
-		c.Reply, c.Err = c.Run(ctx, s.links.Renewal)
-	default:
-		runTrips(ctx, s.links.Renewal, groups)
+}
+
+// insist has send carry out renewals at a node, and once more if the connection may have been forgotten. A renewal that
+// is carried out twice does no harm.
+func (s *Store) insist(ctx context.Context, groups []*group, send func(ctx context.Context)) {
+	silent := s.traffic.Beside(ctx, s.Node(groups[0].keys[0]), func(ctx context.Context) error {
+		send(ctx)
+		return failure(groups)
+	})
+	if silent {
+		prepare(groups)
+		send(ctx)
 	}
+}
+
+// failure is the error of scripts that were not answered, or nil.
+func failure(groups []*group) error {
+	for _, g := range groups {
+		if _, refused := errors.AsType[redis.Error](g.call.Err); g.call.Err != nil && !refused {
+			return g.call.Err
+		}
+	}
+	return nil
 }
 
 // runTrips sends the scripts in as few pipelines as their entries allow, one after the other.
@@ -204,7 +234,7 @@ func runTrips(ctx context.Context, conn luacall.Pipeliner, groups []*group) {
 func (s *Store) renewConfirmed(ctx context.Context, groups []*group) {
 	at := make(map[*redis.Client][]*group)
 	for _, g := range groups {
-		node, err := links.Node(ctx, s.links.Renewal, g.keys[0])
+		node, err := links.Node(ctx, s.links.Traffic, g.keys[0])
 		if g.call.Err = err; err == nil {
 			at[node] = append(at[node], g)
 		}
@@ -214,9 +244,8 @@ func (s *Store) renewConfirmed(ctx context.Context, groups []*group) {
 	}
 	for _, g := range groups {
 		c := g.call
-		_, moved := redis.IsMovedError(c.Err)
-		if _, ask := redis.IsAskError(c.Err); moved || ask {
-			c.Err = s.confirmed(ctx, s.links.Renewal, g.keys[0],
+		if _, _, redirected := links.Redirected(c.Err); redirected {
+			c.Err = s.confirmed(ctx, g.keys[0],
 				func(ctx context.Context, conn luacall.Conn) (wrote bool, err error) {
 					c.Reply, err = c.Run(ctx, conn)
 					return true, err
@@ -227,10 +256,16 @@ func (s *Store) renewConfirmed(ctx context.Context, groups []*group) {
 
 // renewOn sends the scripts of one node. What is not confirmed counts for all that were carried out.
 func (s *Store) renewOn(ctx context.Context, node *redis.Client, groups []*group) {
-	conn := node.Conn()
-	defer func() { _ = conn.Close() }()
 	limit := left(ctx)
-	runTrips(ctx, conn, groups)
+	var conn *redis.Conn
+	s.insist(ctx, groups, func(ctx context.Context) {
+		if conn != nil {
+			_ = conn.Close()
+		}
+		conn = node.Conn()
+		runTrips(ctx, conn, groups)
+	})
+	defer func() { _ = conn.Close() }()
 	done := slices.DeleteFunc(groups, func(g *group) bool { return g.call.Err != nil })
 	if len(done) == 0 {
 		return

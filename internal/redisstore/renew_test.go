@@ -68,9 +68,10 @@ func TestWhatARoundTripRenewsIsBounded(t *testing.T) {
 	conns, err := links.From(redistest.Start(t).Client(t), links.Limits{Command: 3 * time.Second, Life: time.Minute})
 	require.NoError(t, err)
 	s := New(conns, Confirmation{})
+	s.Start(store.Host{Limit: 3 * time.Second})
 	t.Cleanup(s.HangUp)
 	record := &pipelines{}
-	s.links.Renewal.(*redis.Client).AddHook(record)
+	s.links.Traffic.(*redis.Client).AddHook(record)
 	trips := func(holds int, of Protocol) []int {
 		all := make([]store.Renewal, holds)
 		for range 2 { // the first time Redis does not know the script
@@ -109,6 +110,7 @@ func TestABatchOfRenewalsIsConfirmedOnce(t *testing.T) {
 		conns, err := links.From(rdb, links.Limits{Command: 3 * time.Second, Life: time.Minute})
 		require.NoError(t, err)
 		s := New(conns, Confirmation{Replicas: replicas})
+		s.Start(store.Host{Limit: 3 * time.Second})
 		before := server.Calls(t, "wait")
 		var all []store.Renewal
 		for i := range kinds {

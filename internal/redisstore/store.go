@@ -31,10 +31,10 @@ const linger = time.Second
 
 // Store keeps locks in Redis. It implements [store.Store].
 //
-// A store has no goroutine of its own, and no mutex but those of its estimates of the servers' clocks and of what was
-// answered, which are taken alone. What several goroutines share is either fixed by Start, which runs before the first
-// request, or one of the two flags, which only ever change from false to true. A goroutine that reads such a flag too
-// early sends one more script that is refused, or logs nothing.
+// A store has no goroutine of its own, and no mutex but those of its estimates of the servers' clocks, of what was
+// answered and of the places of callers, which are taken alone. What several goroutines share is either fixed by Start,
+// which runs before the first request, or one of the two flags, which only ever change from false to true. A goroutine
+// that reads such a flag too early sends one more script that is refused, or logs nothing.
 // The goroutines of the pipe, the hub and the links end in the order End, HangUp, Wait.
 type Store struct {
 	links   *links.Links
@@ -46,6 +46,7 @@ type Store struct {
 	host    store.Host
 	clocks  serverclock.Clocks
 	settled settled
+	places  places
 
 	used    func()      // called when something was taken or renewed; nil: nothing is
 	unheard atomic.Bool // the log says that releases are not published
@@ -57,6 +58,7 @@ type Store struct {
 func New(conns *links.Links, confirm Confirmation) *Store {
 	s := &Store{links: conns, confirm: confirm}
 	s.oneSlot.Store(conns.Cluster())
+	s.clocks.Serves = s.Serves
 	return s
 }
 
@@ -74,14 +76,14 @@ func (s *Store) noteUse(wrote bool) {
 // Start implements [store.Store].
 //
 // A subscription's command may need a new connection, so its limit includes dialling and greeting. Renewals do
-// not go through the pipe: they have their own client, which many waiters for the lock cannot keep busy.
+// not go through the pipe, whose workers many waiters for the lock may keep busy.
 func (s *Store) Start(host store.Host) {
 	s.host = host
 	if host.OnCommand != nil {
 		s.links.Hook(Reporter(host.Clock, host.OnCommand))
 	}
 	s.traffic = pipeline.New(pipeline.Config{
-		Client: s.links.Traffic, Shard: s.Node, OneSlot: &s.oneSlot, Limit: host.Limit,
+		Client: s.links.Traffic, Shard: s.Node, Serves: s.Serves, OneSlot: &s.oneSlot, Limit: host.Limit,
 	})
 	releases := wake.Config{
 		Open:    func(ctx context.Context) *redis.PubSub { return s.links.Traffic.Subscribe(ctx) },
@@ -93,7 +95,8 @@ func (s *Store) Start(host store.Host) {
 		Linger: linger, Life: s.links.Life(), Limit: s.links.Greeting() + host.Limit,
 	}
 	wants := releases
-	wants.Heard, wants.Said = nil, s.noteWanted
+	wants.Heard, wants.Said, wants.Stands, wants.Denied = nil, Hears(host), host.Missed, time.Minute
+	wants.Refused = func() { host.Deaf("+subscribe &" + keys.Wanted("*")) }
 	wants.Sharded = func(context.Context) (bool, error) { return false, nil } // see fragment_want.lua
 	s.hub, s.wants = wake.New(releases), wake.New(wants)
 	s.links.OnReplaced(host.Replaced)
@@ -102,8 +105,11 @@ func (s *Store) Start(host store.Host) {
 // Name implements [store.Store].
 func (s *Store) Name() string { return Name }
 
-// Node implements [store.Store].
+// Node implements [store.Store]. It asks nobody: before a cluster's map of the slots is known, all keys have one node.
 func (s *Store) Node(key string) string { return s.links.Shard(context.Background(), key) }
+
+// Serves implements [store.Store].
+func (s *Store) Serves(node string) bool { return s.links.Serves(node) }
 
 // Ready makes sure, on a cluster, that it is known how releases are published and where every slot is. A caller
 // that acquires must be able to release such that others hear it, and to renew even if the node that would be asked
@@ -112,7 +118,11 @@ func (s *Store) Node(key string) string { return s.links.Shard(context.Backgroun
 // It runs before the first request, when nothing is held yet. Otherwise the question would come up with a hold:
 // a hold whose client cannot find out the command by which others listen would be released unheard.
 func (s *Store) Ready(ctx context.Context, limit time.Duration) error {
-	return meaning(s.links.Ready(ctx, limit))
+	err := meaning(s.links.Ready(ctx, limit))
+	if err != nil && store.FaultOf(err) == store.FaultAmbiguous { // of a question, and not of what was to be sent
+		return &store.Failure{Fault: store.FaultTransient, Err: err}
+	}
+	return err
 }
 
 // Within implements [store.Store].
@@ -151,7 +161,10 @@ func (s *Store) Sharded() bool { return s.links.KnownSharded() }
 //
 // Close calls it first: callers that wait for Redis return now, and what was written to a connection stays
 // accounted for until Wait.
-func (s *Store) End() { s.traffic.End() }
+func (s *Store) End() {
+	s.links.Leave()
+	s.traffic.End()
+}
 
 // HangUp implements [store.Store].
 //
@@ -190,12 +203,31 @@ func (s *Store) ListenWanted() {
 	s.keeping.Do(func() { s.wants.Listen(keys.Wanted(s.host.Client)) }) // for as long as the client lives
 }
 
-// noteWanted takes in a message of fragment_want.lua.
-func (s *Store) noteWanted(message string) {
-	if id, key, ok := strings.Cut(message, " "); ok {
-		s.host.Wanted(key, id)
+// brokenMark begins a message that says that a hold was broken. It is no id.
+const brokenMark = "broken "
+
+// Hears takes in the messages to a client: of fragment_want.lua, and of TellBroken.
+func Hears(host store.Host) func(message string) {
+	return func(message string) {
+		about, broken := strings.CutPrefix(message, brokenMark)
+		id, key, ok := strings.Cut(about, " ")
+		switch {
+		case ok && broken:
+			host.Broken(key, id)
+		case ok:
+			host.Wanted(key, id)
+		}
 	}
 }
+
+// TellBroken implements [store.Teller]. On a cluster any node passes the message on to all others. It may be forbidden
+// to this user.
+func (s *Store) TellBroken(ctx context.Context, key, id string) {
+	_ = s.links.Traffic.Publish(ctx, keys.Wanted(store.ClientOf(id)), BrokenMessage(key, id)).Err()
+}
+
+// BrokenMessage tells the client of a hold that it was broken.
+func BrokenMessage(key, id string) string { return brokenMark + id + " " + key }
 
 // Heard implements [store.Store].
 func (s *Store) Heard(channel string) store.Heard { return s.hub.Heard(channel) }

@@ -60,6 +60,7 @@ type owed struct {
 type entry struct {
 	Disowned
 	since    time.Duration // when a request for it was first sent that was not answered
+	from     time.Duration // it must not be released before that
 	due, end time.Duration // when to try next, and when nothing can be left
 	pause    time.Duration
 	again    bool // it was released before, and its end is not to be remembered once more
@@ -71,8 +72,10 @@ type Disowned struct {
 	ID     string
 	Lease  time.Duration // for how long the store keeps it at most
 	Late   store.Late    // until when a request for it may be carried out
-	Wait   time.Duration // how long it must not be released yet
+	Wait   time.Duration // how long it must not be released yet: the work of a lost hold stops in that time
+	Vain   time.Duration // how long a release would only have to be repeated
 	Silent time.Duration // for how long a request for it has had no answer
+	Tried  chan struct{} // has room for one, sent when a release was answered, or failed; nil: nobody waits for that
 }
 
 // Disown releases an id, and does not wait for that. It returns until when it goes on without an answer: by then the
@@ -102,7 +105,8 @@ func (s *Sender) Owed() int {
 func (l *ledger) add(one entry) (until time.Duration) {
 	s := l.sender
 	node, now := s.cfg.Store.Node(one.Proto.Key()), s.cfg.Clock.Now()
-	one.due, one.pause = now+max(one.Wait, 0), FirstPause
+	one.from = now + max(one.Wait, 0)
+	one.due, one.pause = max(one.from, now+one.Vain), FirstPause
 	one.since = one.due - one.Silent
 	one.end = one.due + one.Lease + maxLimit
 	if one.Late > 0 {
@@ -240,10 +244,12 @@ func (l *ledger) put(node string, o *owed, left []entry, answered bool) {
 
 // rest empties the lists, for Close. What is known of the nodes stays.
 func (l *ledger) rest() (left []Disowned) {
+	now := l.sender.cfg.Clock.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, o := range l.nodes {
 		for _, one := range slices.Concat(o.ids, o.asked) {
+			one.Wait = max(one.from-now, 0)
 			left = append(left, one.Disowned)
 		}
 		o.ids, o.asked = nil, nil
@@ -307,6 +313,10 @@ func (s *Sender) releaseOwed(due []entry) (left []entry, answered bool) {
 	})
 	now := s.cfg.Clock.Now()
 	for i, o := range due {
+		select {
+		case o.Tried <- struct{}{}:
+		default:
+		}
 		err := cmp.Or(lost, all[i].Err)
 		s.Noted(Event{Of: o.Proto, Node: s.cfg.Store.Node(o.Proto.Key()), Sent: sent, Err: err})
 		kind := store.FaultOf(err)

@@ -12,9 +12,10 @@ import (
 var errNothingYet = errors.New("no answer yet")
 
 // logAfter is how long a node has not answered when the log says so: before a hold can be lost. Less is no outage: a
-// connection that breaks costs an attempt or two. A request that replicas or disks confirm may take all of its time.
+// connection that breaks costs an attempt or two, and one that was forgotten on the way half of a command's time. A
+// request that replicas or disks confirm may take all of its time.
 func (c *Config) logAfter() time.Duration {
-	after := min(time.Second, c.Lease/3)
+	after := max(min(time.Second, c.Lease/3), CommandLimit(c.Lease)*3/4)
 	if c.Confirmed {
 		after = max(after, CommandLimit(c.Lease))
 	}
@@ -27,6 +28,9 @@ func (c *Config) logAfter() time.Duration {
 //
 // Any answer of a node ends its outage, an error that the server sends included, unless that says that the server
 // cannot serve anything now. What a server refuses is told to the caller; only of renewals is there no caller.
+//
+// Nodes of a cluster come back under other addresses, and nothing is noted of one that serves nothing any more. What
+// was noted before goes when another node is new, and the log says so of an outage that it has.
 type outages struct {
 	cfg   *Config
 	open  atomic.Int32 // the length of all: what is answered looks there only if there is anything
@@ -111,9 +115,36 @@ func (o *outages) answeredAt(node string) time.Duration {
 func (o *outages) noteAnswer(node string, now time.Duration) {
 	at, ok := o.nodes.Load(node)
 	if !ok {
+		if !o.cfg.Store.Serves(node) {
+			return
+		}
+		o.forget()
 		at, _ = o.nodes.LoadOrStore(node, new(atomic.Int64))
 	}
 	at.(*atomic.Int64).Store(int64(now))
+}
+
+// forget forgets the nodes that serve nothing any more. One without a name stood for a cluster that was not known yet.
+func (o *outages) forget() {
+	o.nodes.Range(func(node, _ any) bool {
+		if !o.cfg.Store.Serves(node.(string)) {
+			o.nodes.Delete(node)
+		}
+		return true
+	})
+	over := make(map[subject]*outage)
+	o.mu.Lock()
+	for what, is := range o.all {
+		if !o.cfg.Store.Serves(what.node) {
+			over[what] = is
+			delete(o.all, what)
+			o.open.Add(-1)
+		}
+	}
+	o.mu.Unlock()
+	for what, is := range over {
+		o.tell(what, is, what.node != "")
+	}
 }
 
 // answers reports that an error, or none, is the answer of a node to a request.
@@ -154,6 +185,12 @@ func (o *outages) begin(s *Sender, ev Event) (logged bool) {
 
 // note notes that something is out of order since an instant, and reports whether that is to be logged now.
 func (o *outages) note(what subject, since, now time.Duration, atOnce bool) (log bool) {
+	if !o.cfg.Store.Serves(what.node) {
+		return false
+	}
+	if o.open.Load() > 0 {
+		o.forget()
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	is := o.all[what]
@@ -187,11 +224,18 @@ func (o *outages) end(what subject, before time.Duration) {
 	delete(o.all, what)
 	o.open.Add(-1)
 	o.mu.Unlock()
-	if !is.logged {
-		return
-	}
+	o.tell(what, is, false)
+}
+
+// tell logs the end of an outage, if the log has its begin.
+func (o *outages) tell(what subject, is *outage, replaced bool) {
 	text := o.cfg.Store.Name() + " is available again"
-	if what.renewals {
+	switch {
+	case !is.logged:
+		return
+	case replaced:
+		text = "the node was replaced"
+	case what.renewals:
 		text = "renewals succeed again"
 	}
 	o.cfg.Info(text, append(o.cfg.where(what.node), "after", o.cfg.Clock.Now()-is.since)...)

@@ -2,6 +2,7 @@ package request
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -346,14 +347,31 @@ func (s *Sender) ReleaseAll(ids []Disowned, end time.Duration) {
 	all.Wait()
 }
 
-// releaseAt is ReleaseAll for one node.
+// releaseAt is ReleaseAll for one node. What must not be released yet is waited for, if that is over in time; otherwise
+// its lease ends it.
 func (s *Sender) releaseAt(node string, ids []Disowned, end time.Duration) {
-	for pause := FirstPause; ; pause = min(2*pause, LastPause) {
-		ids = s.releaseOnce(node, ids, end)
-		if len(ids) == 0 || s.cfg.Clock.Now()+pause >= s.ledger.until(node, end) {
+	began := s.cfg.Clock.Now()
+	for pause := FirstPause; ; {
+		gone := s.cfg.Clock.Now() - began
+		ripe := make([]Disowned, 0, len(ids))
+		ids = slices.DeleteFunc(ids, func(o Disowned) bool {
+			if o.Wait <= gone {
+				ripe = append(ripe, o)
+			}
+			return o.Wait <= gone
+		})
+		wait := never
+		for _, o := range ids {
+			wait = min(wait, o.Wait-gone)
+		}
+		if silent := s.releaseOnce(node, ripe, end); len(silent) > 0 {
+			ids = append(ids, silent...)
+			wait, pause = min(wait, pause), min(2*pause, LastPause)
+		}
+		if len(ids) == 0 || wait >= s.ledger.until(node, end)-s.cfg.Clock.Now() {
 			return
 		}
-		<-time.After(pause) // bounded by end; there is nothing else to wait for
+		<-time.After(wait) // bounded by end; there is nothing else to wait for
 	}
 }
 

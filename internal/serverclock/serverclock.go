@@ -5,6 +5,7 @@ package serverclock
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"time"
 
@@ -20,9 +21,15 @@ import (
 // node read its clock at some time in between, so it was ahead of ours by 4,896 to 4,900 ms: the offset is
 // 4,898 ms, and the slack 2 ms. A request that is sent at 200 ms with a limit of 50 ms gets the not-after 5,148
 // ms. The node is surely past it at 253 ms by our clock, and not yet surely at 251 ms.
+//
+// Nodes of a cluster come back under other addresses. When one is new, those go that Serves does not know any more.
 type Clocks struct {
-	mu    sync.Mutex // guards nodes
+	// Serves reports that a node still serves keys, and does not wait; nil: all do. It is set before the first request.
+	Serves func(node string) bool
+
+	mu    sync.Mutex // guards all below
 	nodes map[string]reading
+	gone  *reading // the latest of those that went last; nil: none did
 }
 
 // reading is one answer: the server's clock was ahead of ours by offset, plus or minus slack.
@@ -74,13 +81,18 @@ func (c *Clocks) Latest(node string, now time.Duration) (latest int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if r, ok := c.nodes[node]; ok {
-		return (now + r.offset + r.slack).Microseconds()
+		return r.latest(now)
 	}
 	for _, r := range c.nodes {
-		latest = max(latest, (now + r.offset + r.slack).Microseconds())
+		latest = max(latest, r.latest(now))
+	}
+	if c.gone != nil {
+		latest = max(latest, c.gone.latest(now)) // it may have been this one, at another address
 	}
 	return latest
 }
+
+func (r reading) latest(now time.Duration) int64 { return (now + r.offset + r.slack).Microseconds() }
 
 // Observe records a script's answer: its node's clock showed server, at some time between sent and
 // received.
@@ -105,10 +117,30 @@ func (c *Clocks) Observe(node string, sent, received time.Duration, server int64
 	if ok && !stepped && old.slack < fresh.slack && received-old.at < fade {
 		return
 	}
+	if !ok {
+		c.forgetLocked()
+	}
+	c.nodes[node] = fresh
+}
+
+// forgetLocked makes room for a node that is new.
+func (c *Clocks) forgetLocked() {
 	if c.nodes == nil {
 		c.nodes = make(map[string]reading)
 	}
-	c.nodes[node] = fresh
+	var gone *reading
+	maps.DeleteFunc(c.nodes, func(node string, r reading) bool {
+		if c.Serves == nil || c.Serves(node) {
+			return false
+		}
+		if gone == nil || r.latest(0) > gone.latest(0) {
+			gone = &r
+		}
+		return true
+	})
+	if gone != nil {
+		c.gone = gone
+	}
 }
 
 // Request is a request that must not be carried out late.

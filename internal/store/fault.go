@@ -97,6 +97,9 @@ type Left struct {
 	// Settled is closed when the request was carried out or never will be, as far as the store can tell, and no
 	// later than the request's time limit.
 	Settled <-chan struct{}
+	// Outcome is for when Settled is closed. It returns nil if the database answered after the caller had left, and why
+	// it did not otherwise: [ErrUnsent] if that says nothing about the database.
+	Outcome func() error
 }
 
 func (*Left) Error() string { return "the context ended before the reply came" }

@@ -56,12 +56,30 @@ type Protocol interface {
 	Enqueue(ctx context.Context, asks []Ask) (EnqueueReply, Receipt, error)
 }
 
+// Layout is what stands in the store at a name. Kinds of the same layout look at each other's holds and waiters in
+// memory: their [Rules] say how. With another layout a name is in conflict, or what stands there means something else,
+// and that the store alone can say; so to a kind of another layout it is another lock.
+type Layout uint8
+
+// The layouts of a name.
+const (
+	OneHolder Layout = iota
+	ReadersWriter
+	Permits
+	Count
+	Latch
+	Layouts // how many there are
+)
+
 // Traits distinguish a primitive. The zero Traits are those of a lock for which one caller at a time asks.
 type Traits struct {
-	Kind string // what events call the primitive
-	Noun string // what texts of errors call the primitive; "" is "lock"
+	Layout Layout // of what stands in the store at the name
+	Kind   string // what events call the primitive
+	Noun   string // what texts of errors call the primitive; "" is "lock"
 	// Busy is why an attempt is refused while others hold. It matches the engine's own error, which it is if nil.
 	Busy error
+	// Unset is what an answer's Why is where nothing was set that could be given. Calls that wait then are logged.
+	Unset error
 
 	Passes bool // holds pass to other callers of the process without a request: the store does not know which
 	// Portion is a hold's share of something that several callers hold at a time; 0 if one hold takes all. A portion
@@ -102,6 +120,7 @@ type Ask struct {
 	Lease  time.Duration
 	Timing        // of the request
 	From   string // the hold that becomes this one, and keeps its token: it is exported or imported; "": none
+	More   bool   // of [Traits] Keeps: further tokens for the hold that has the ID; Gone if there is none
 	Beside bool   // with From: that hold stays, and this one is made beside it
 	Under  string // the caller's hold of another side; "": none
 	Ticket int64  // its place in the store's queue; 0: none yet

@@ -44,9 +44,15 @@ func (s Status) String() string {
 // Wrote reports that the request, or an earlier copy of it, changed something.
 func (s Status) Wrote() bool { return s == Held || s == Already || s == Done }
 
+// Late reports that the request came too late: nothing was looked at.
+func (r AcquireReply) Late() bool { return r.Status == TooLate }
+
+// Late reports that the request came too late: nothing was looked at.
+func (r AcquireAllReply) Late() bool { return r.Status == TooLate }
+
 // AcquireReply is the answer to a request for a hold.
 type AcquireReply struct {
-	Status Status        // Held, Already or Busy; with Ask.From, Gone and not Busy
+	Status Status        // Held, Already or Busy; with Ask.From or More, Gone and not Busy
 	Fence  int64         // Held: the new token; Already: the stored one; 0: there is none, or it is that of Ask.From
 	Spare  int64         // Held: how many numbers right below the token are the hold's too
 	PTTL   time.Duration // Busy and Already: the rest of the existing lease
@@ -77,6 +83,8 @@ type AcquireAllReply struct {
 	Which  int           // Busy: the member in question
 	PTTL   time.Duration // Busy: the rest of its lease
 	Fences []int64       // Held and Already: the tokens, one per member
+
+	Recalled bool // Busy: as of an [AcquireReply]
 }
 
 // ReleaseReply is the answer to a release.

@@ -17,6 +17,9 @@ type Store interface {
 
 	// Node names the node that serves a key. Keys of one node fail together and share one clock.
 	Node(key string) string
+	// Serves reports that a node may still serve keys, and does not wait. What is known of a node that was replaced by
+	// one of another name can be forgotten.
+	Serves(node string) bool
 	// Ready learns what must be known before something is taken, so that it can be renewed, and released such that
 	// others hear of it. Each question takes the time limit of a command at most; usually nothing has to be asked.
 	Ready(ctx context.Context, limit time.Duration) error
@@ -41,7 +44,8 @@ type Store interface {
 	Others(channel string, receivers int64) int
 
 	// ListenWanted lets [Host] Wanted be called from soon on, when a request of another client is refused because of
-	// an id of this one that has the [KeptMark]. A call may be missing: messages can be lost.
+	// an id of this one that has the [KeptMark], and [Host] Broken, if the store is a [Teller]. A call may be missing:
+	// messages can be lost.
 	ListenWanted()
 
 	// Late is how long copies of requests for a key can still be carried out, as far as is known without asking. It is
@@ -68,6 +72,17 @@ type Store interface {
 	Wait()
 }
 
+// A Teller is a store by which a client tells another one that it has broken a hold of it. One that sees by itself that
+// a hold is gone, and says so by [Host] Gone, is none. Nor is a store without messages: the holder then learns of a
+// break with its next renewal.
+type Teller interface {
+	// TellBroken has [Host] Broken called for the client of an id, if that listens. A message may be lost.
+	TellBroken(ctx context.Context, key, id string)
+}
+
+// ClientOf is the id of the client whose hold has an id.
+func ClientOf(id string) string { return id[:max(strings.LastIndexByte(id, ':'), 0)] }
+
 // KeptMark stands in the id of a grant that may be idle, after the client's id and a colon. It is no digit of the
 // number that follows, so no other id has it there.
 const KeptMark = "K"
@@ -87,7 +102,14 @@ type Host struct {
 	Replaced  func()                         // a node was replaced by one that may lack the last writes
 	Client    string                         // the client's id, with which its holds' begin
 	Wanted    func(key, id string)           // another client waits for what has an id; must not wait
+	Broken    func(key, id string)           // another client says that it broke what has an id; must not wait
+	Missed    func()                         // Broken may have been missed until now; must not wait
+	Deaf      func(right string)             // Wanted is not called for lack of a right, until Missed; must not wait
 	OnCommand func(Command)                  // a script was answered, or was not; does not wait; nil: nobody is told
+
+	// Gone says that the store has seen that the hold with an id is gone. When it returns, the hold's contexts have
+	// ended, with why as the cause, if that is not nil. It is called without a mutex that a context's end may need.
+	Gone func(key, id string, why error)
 }
 
 // Parting is one release among several.

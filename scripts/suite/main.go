@@ -38,7 +38,8 @@ const (
 	// building are tests that build programs or keep the processors busy otherwise: consumers, mutants, crash points.
 	// Those of slow, whose servers write to the disk within a lease, do not run beside them.
 	building part = "building"
-	// bench is every contender in every situation, briefly, and the model of the tokens: it computes, too.
+	// bench is every contender in every situation, briefly, and what else computes and needs no race detector: the
+	// model of the tokens, and the analyzer, which reads the standard library first.
 	bench part = "bench"
 	// servers are tests that depend on the server: conformance, scripts and faults. scripts/test-servers.sh and
 	// scripts/servers run them on others than the installed one.
@@ -47,7 +48,7 @@ const (
 
 // listed are the parts whose packages are in another part as well.
 var listed = map[part][]string{
-	search: within("internal/engine", "internal/localqueue"),
+	search: within("spec", "internal/engine", "internal/localqueue"),
 	servers: within("internal/redisstore/luacall", "rlock", "rwlock", "fairlock", "semaphore", "latch", "multilock",
 		"redlock", "internal/testkit/faulttest", "internal/testkit/scaletest", "internal/redisstore/wake",
 		"internal/redisstore/links"),
@@ -65,7 +66,7 @@ var parts = []part{fast, beside, slow, building, bench}
 
 // longest lists the packages whose tests take longest. They start first: started last, they would run alone, and a
 // machine of two processors would idle beside the last ones for a minute.
-var longest = within("rlock", "internal/testkit/faulttest", "internal/testkit/scaletest", "spec", "internal/engine",
+var longest = within("rlock", "internal/testkit/faulttest", "internal/testkit/scaletest", "internal/engine",
 	"pglock", "redlock", "internal/redisstore/luacall", "etcdlock", "semaphore", "rwlock", "fairlock", "multilock",
 	"integration/history", "integration/etcd", "integration/topologies", "integration/failover", "integration/postgres",
 	"integration", "integration/redisson",
@@ -86,7 +87,7 @@ var builders = within("integration/consumer", "integration/crashpoints", "integr
 // partOf returns the part of a package of a module.
 func partOf(path, of string) part {
 	switch {
-	case path == module+"/integration/model":
+	case path == module+"/integration/model", of == module+"/holdfastvet":
 		return bench
 	case slices.Contains(builders, path):
 		return building

@@ -21,6 +21,8 @@ type Target struct {
 	Addrs []string      // one server, or several independent ones
 	Lease time.Duration // 0: 30 s
 	Meter *wire.Meter
+
+	User, Password string // of etcd; "": it asks for none
 }
 
 func (t Target) lease() time.Duration {

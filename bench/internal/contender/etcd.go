@@ -52,7 +52,9 @@ func openEtcd(t Target) (*etcdClient, error) {
 
 // ConnectEtcd makes a client of etcd's own library, with a dialer that counts if there is a meter.
 func ConnectEtcd(t Target) (*clientv3.Client, error) {
-	config := clientv3.Config{Endpoints: t.Addrs[:1], Logger: zap.NewNop()}
+	config := clientv3.Config{
+		Endpoints: t.Addrs[:1], Logger: zap.NewNop(), Username: t.User, Password: t.Password,
+	}
 	if t.Meter != nil {
 		config.DialOptions = []grpc.DialOption{
 			grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {

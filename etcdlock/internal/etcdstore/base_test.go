@@ -39,7 +39,7 @@ func TestTheBaseOfTokens(t *testing.T) {
 	require.Greater(t, reply.Fence-reply.Spare, fence(base, revision-1))
 	require.Greater(t, reply.Fence-reply.Spare, base)
 	asks(t, other.Lock(name+"-2"), "id")
-	late, err := other.makeBase(within(t)) // as a client does that found no base just before the first one made it
+	late, err := other.based(within(t), nil) // as a client does that found no base just before the first one made it
 	require.NoError(t, err)
 	require.Equal(t, base, late)
 	require.Equal(t, base, stored(t, cli, s))
@@ -82,6 +82,41 @@ func TestTheBaseChangesWhileClientsRun(t *testing.T) {
 	info, err := a.Inspect(within(t))
 	require.NoError(t, err)
 	require.Equal(t, store.InspectReply{PTTL: -1}, info)
+}
+
+// A client never has tokens above a lower base than it had before: it raises what another client has made anew, after
+// somebody had deleted the base, or what an older snapshot has. (defect G27)
+func TestABaseThatFell(t *testing.T) {
+	t.Parallel()
+	name := servers.Key(t)
+	s, cli := started(t, name+"-own/")
+	l := s.Lock(name)
+	require.NoError(t, s.Rebase(within(t)))
+	first := asks(t, l, "1")
+	require.Equal(t, store.Done, releases(t, l, "1"))
+	known := stored(t, cli, s)
+	_, err := cli.Put(within(t), s.baseKey(), "1000")
+	require.NoError(t, err)
+	second := asks(t, l, "2")
+	require.Greater(t, second.Fence, first.Fence)
+	require.Equal(t, known, stored(t, cli, s), "others have it, too")
+}
+
+// A call of Rebase is above what was issued after an earlier one, though the snapshot that was restored in between knows
+// nothing of that, and may have the base of an even earlier call. (defect G26)
+func TestABaseAboveOneThatIsForgotten(t *testing.T) {
+	t.Parallel()
+	now := began.Add(365 * 24 * time.Hour)
+	const revisions = steep * 1000 * 60 // in a minute
+	for what, old := range map[string]int64{
+		"never called before": now.Add(-time.Hour).UnixMicro(), "called before": above(1, now.Add(-time.Hour)),
+	} {
+		lost := above(above(old, now.Add(-time.Minute)), now)
+		next := above(old, now.Add(time.Minute))
+		require.Greater(t, next, fence(lost, revisions), what)
+	}
+	ahead := above(1, now.Add(time.Hour))
+	require.GreaterOrEqual(t, above(ahead, now), fence(ahead, 1<<29), "by a clock that is behind")
 }
 
 // A base that is no number is told, and no lock is granted with a token that may be too low.

@@ -19,6 +19,10 @@ func meaning(err error) error {
 	if err == nil {
 		return nil
 	}
+	var already *store.Failure
+	if errors.As(err, &already) {
+		return err
+	}
 	known := rpctypes.Error(err)
 	fault := func(f store.Fault, answered, denied bool) error {
 		return &store.Failure{Fault: f, Answered: answered, Denied: denied, Err: err}
@@ -33,7 +37,7 @@ func meaning(err error) error {
 		}
 		return fault(store.FaultAmbiguous, false, false)
 	}
-	if errors.Is(known, rpctypes.ErrNoLeader) { // it was not even looked at
+	if leaderless(err) { // it was not even looked at
 		return fault(store.FaultTransient, true, false)
 	}
 	switch said.Code() {
@@ -66,6 +70,19 @@ func notSent(err error) error {
 	}
 	return &store.Failure{Fault: store.FaultTransient, Err: err}
 }
+
+// answered reports that a request was answered, be it by an error.
+func answered(err error) bool {
+	var said rpctypes.EtcdError
+	var known *store.Failure
+	return err == nil || errors.As(rpctypes.Error(err), &said) || errors.As(err, &known) && known.Answered
+}
+
+// leaderless reports that a server refused a request because it knows no leader.
+func leaderless(err error) bool { return errors.Is(rpctypes.Error(err), rpctypes.ErrNoLeader) }
+
+// errSilent is the error of a request that was not sent, because no server was found that answers.
+var errSilent = errors.New("no server answers")
 
 // leaseless reports that a request was refused because its lease has ended.
 func leaseless(err error) bool { return errors.Is(rpctypes.Error(err), rpctypes.ErrLeaseNotFound) }

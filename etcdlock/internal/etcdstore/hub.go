@@ -1,12 +1,10 @@
 package etcdstore
 
 import (
-	"context"
 	"sync"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
-	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/holdfast-go/holdfast/internal/store"
 )
@@ -14,18 +12,17 @@ import (
 // linger is how long a name is watched after the last waiter left.
 const linger = time.Second
 
-// hub watches what waiters wait for: the key that stands before theirs, and their own, which an operator may delete, or
-// the end of the client's lease. A watch begins at the revision at which the key was seen, so it misses nothing that
-// happened since, and needs no confirmation. A waiter of which nothing is watched yet asks again.
+// hub has two keys watched for each waiter: the key that stands before its own, and its own, which an operator may
+// delete, or the end of the client's lease. A watch needs no confirmation, since it misses nothing (see watcher). A
+// waiter of which nothing is watched yet asks again.
 //
 // One waiter of a process asks for a name at a time, so a name has one place.
 type hub struct {
 	store *Store
 
-	mu      sync.Mutex // guards what is below, and the lines
-	lines   map[string]*line
-	watches sync.WaitGroup
-	closed  bool
+	mu     sync.Mutex // guards what is below, and the lines
+	lines  map[string]*line
+	closed bool
 }
 
 // line is one name that a caller of this process waits for, or did a moment ago.
@@ -33,11 +30,13 @@ type line struct {
 	key      string // for the engine
 	tickets  map[*ticket]struct{}
 	messages uint64
-	id       string             // of the waiter; "": none is known
-	made     int64              // at which revision its key was
-	before   string             // what is watched beside it
-	stop     context.CancelFunc // of the watch; nil: nothing is watched
-	timer    *time.Timer        // until the line is forgotten
+	id       string        // of the waiter; "": none is known
+	made     int64         // at which revision its key was
+	before   string        // what is watched beside it
+	since    time.Duration // it has stood behind that
+	watches  []int64       // their numbers; none: nothing is watched
+	round    uint64        // of watches
+	timer    *time.Timer   // until the line is forgotten
 }
 
 // ticket implements [store.Ticket].
@@ -71,7 +70,7 @@ func (h *hub) listen(name, key string) *ticket {
 		l.key = key
 	}
 	t := &ticket{hub: h, name: name, line: l, c: make(chan struct{}, 1)}
-	if l.stop == nil {
+	if len(l.watches) == 0 {
 		t.ready = always
 	}
 	l.tickets[t] = struct{}{}
@@ -110,34 +109,41 @@ func (h *hub) behind(name, id string, place, before *mvccpb.KeyValue, at int64) 
 	if before != nil {
 		other = string(before.Key)
 	}
-	if l.stop != nil && l.made == place.CreateRevision && l.before == other {
+	if len(l.watches) > 0 && l.made == place.CreateRevision && l.before == other {
 		return
 	}
-	l.haltLocked()
-	l.id, l.made, l.before = id, place.CreateRevision, other
+	h.haltLocked(l)
+	l.id, l.made, l.before, l.since = id, place.CreateRevision, other, h.store.host.Clock.Now()
 	if before == nil {
 		return
 	}
-	ctx, cancel := context.WithCancel(h.store.life)
-	l.stop = cancel
+	round := l.round
 	for _, key := range []string{own, other} {
-		h.watches.Go(func() { h.watch(ctx, name, l, key, at+1) })
+		l.watches = append(l.watches, h.store.watcher.watch(key, at+1, func(int64) { h.wake(l, round) }))
 	}
 }
 
-// watch wakes those who wait when a key is deleted, and when that can no longer be seen: they look then.
-func (h *hub) watch(ctx context.Context, name string, l *line, key string, from int64) {
-	events := h.store.cli.Watch(clientv3.WithRequireLeader(ctx), key, clientv3.WithRev(from), clientv3.WithFilterPut())
-	for reply := range events {
-		if reply.Err() != nil || len(reply.Events) > 0 {
-			break
-		}
+// rest is how long a waiter of a name has to wait for the one before it at most, if that renews nothing. What etcd
+// would say of its lease costs a request. It falls from one question to the next: one that stays the same would say
+// that the lock is taken again and again, and have the waiter ask every 10 ms (see package engine, pace).
+func (h *hub) rest(name string) time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	lease := h.store.lease
+	if l := h.lines[name]; l != nil && l.before != "" {
+		return lease - (h.store.host.Clock.Now()-l.since)%lease
 	}
-	if ctx.Err() != nil {
+	return lease
+}
+
+// wake wakes those who wait when a key of a round was deleted, or when that cannot be seen any more: they look then.
+func (h *hub) wake(l *line, round uint64) {
+	h.mu.Lock()
+	if l.round != round {
+		h.mu.Unlock()
 		return
 	}
-	h.mu.Lock()
-	l.haltLocked()
+	h.haltLocked(l)
 	l.before = ""
 	l.messages++
 	for t := range l.tickets {
@@ -153,11 +159,12 @@ func (h *hub) watch(ctx context.Context, name string, l *line, key string, from 
 	}
 }
 
-func (l *line) haltLocked() {
-	if l.stop != nil {
-		l.stop()
-		l.stop = nil
+func (h *hub) haltLocked(l *line) {
+	for _, number := range l.watches {
+		h.store.watcher.drop(number)
 	}
+	l.watches = nil
+	l.round++
 }
 
 // arrived says that the waiter of a name has the lock: nothing is to be watched for it.
@@ -171,7 +178,7 @@ func (h *hub) leave(name, id string) {
 	if l == nil || id != "" && l.id != id {
 		return
 	}
-	l.haltLocked()
+	h.haltLocked(l)
 	l.id, l.made, l.before = "", 0, ""
 	h.dropLocked(name, l)
 }
@@ -193,15 +200,13 @@ func (h *hub) dropLocked(name string, l *line) {
 
 func (h *hub) close() {
 	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.closed = true
 	for _, l := range h.lines {
-		l.haltLocked()
 		if l.timer != nil {
 			l.timer.Stop()
 		}
 	}
-	h.mu.Unlock()
-	h.watches.Wait()
 }
 
 // C implements [store.Ticket].

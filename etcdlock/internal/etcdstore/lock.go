@@ -118,10 +118,10 @@ func (l *Lock) Retaining(int64, string) store.Protocol { return l }
 
 // Acquire implements [store.Protocol].
 //
-// A transaction puts the key, if it is not there and the id is not sealed, and reads who is first. A caller that has to
-// wait reads which key is before its own. It has its key from then on, and only reads: that needs no agreement on a
-// write. A try puts its key only if nobody has any, so that it leaves nothing. The keep-alive that proves the lease
-// goes beside it, if the last one was some time ago.
+// A transaction puts the key, if it is not there and no seal was written since, and reads who is first. A caller that
+// has to wait reads which key is before its own. It has its key from then on, and only reads: that needs no agreement
+// on a write. A try puts its key only if nobody has any, so that it leaves nothing. The keep-alive that proves the
+// lease goes beside it, if the last one was some time ago.
 func (l *Lock) Acquire(
 	ctx context.Context, ask *store.Ask,
 ) (reply store.AcquireReply, receipt store.Receipt, err error) {
@@ -146,7 +146,7 @@ func (l *Lock) Acquire(
 func (l *Lock) acquire(
 	sent context.Context, ask *store.Ask,
 ) (reply store.AcquireReply, receipt store.Receipt, err error) {
-	s := l.store
+	s, began := l.store, l.store.host.Clock.Now()
 	now, err := s.session(sent)
 	if err != nil {
 		return reply, receipt, err
@@ -159,14 +159,15 @@ func (l *Lock) acquire(
 	found, err := l.stand(sent, now, ask)
 	beside.Wait()
 	since, ok := now.valid()
-	receipt = store.Receipt{Since: since, Late: copies}
+	receipt = store.Receipt{Since: s.counts(since, began, ask.Lease), Late: copies}
 	switch {
 	case leaseless(err): // a copy is refused as well
-		now.end()
+		s.ended(now)
 		return reply, store.Receipt{}, &store.Failure{Fault: store.FaultTransient, Answered: true, Err: errOver}
 	case err != nil:
 		return reply, receipt, err
 	case !ok: // by this client's clock: in etcd the key may stand until the lease is revoked
+		s.tell(now)
 		return reply, receipt, &store.Failure{Fault: store.FaultAmbiguous, Answered: true, Err: errOver}
 	}
 	if err = proved; err == nil {
@@ -203,6 +204,8 @@ type standing struct {
 	before *mvccpb.KeyValue // the last before its own; nil: there is none, or it has no own
 	base   *mvccpb.KeyValue // of tokens; nil: there is none
 	at     int64            // the revision
+	sealed int64            // the revision of the session's seal; 0: there is none, or it was not looked at
+	twice  bool             // a copy of the request that puts the key was sent
 }
 
 // isFirst reports that the own key is there, and has the lock.
@@ -212,14 +215,35 @@ func (f *standing) isFirst() bool {
 
 // stand takes a place, if there is none yet, and finds out which one it is.
 func (l *Lock) stand(ctx context.Context, now *session, ask *store.Ask) (standing, error) {
-	key, n := now.take(l, ask.ID)
-	found, err := l.standAt(ctx, now, key, ask)
+	s := l.store
+	at := s.past.latest() // before the id has its key, and so before any release of it
+	key, n := now.take(l, ask.ID, at)
+	found, err := l.standAt(ctx, now, key, at, ask)
+	twice := found.twice
+	for range 2 {
+		if !found.refused(at, ask) || !now.renames(l, n, ask.ID, found.at) {
+			break
+		}
+		at = found.at
+		found, err = l.standAt(ctx, now, key, at, ask)
+		twice = twice || found.twice
+	}
+	if found.refused(at, ask) {
+		err = &store.Failure{Fault: store.FaultTransient, Answered: true, Err: errSealed}
+	}
 	has := l.has(found)
-	now.landed(l, n, ask.ID, has, found.at, err)
+	if now.landed(l, n, ask.ID, has, found.at, twice, err) {
+		_ = s.deleteStrange(ctx, now, found.own) // the next attempt has another key
+	}
 	if has != "" && has != ask.ID {
 		return standing{}, &store.Failure{Fault: store.FaultTransient, Answered: true, Err: errTaken}
 	}
 	return found, err
+}
+
+// refused reports that an acquisition which named a revision did nothing because the seal was written later.
+func (f *standing) refused(at int64, ask *store.Ask) bool {
+	return f.sealed > at && f.own == nil && !(ask.Once && f.first != nil)
 }
 
 // has is the id that has the key which was looked at; "": there is no key.
@@ -231,8 +255,11 @@ func (l *Lock) has(found standing) string {
 	return id
 }
 
-// standAt is stand at a key. The caller of a free lock is the first, and needs one request.
-func (l *Lock) standAt(ctx context.Context, now *session, key string, ask *store.Ask) (standing, error) {
+// standAt is stand at a key, for a request that names a revision. The caller of a free lock is the first, and needs one
+// request.
+func (l *Lock) standAt(
+	ctx context.Context, now *session, key string, at int64, ask *store.Ask,
+) (standing, error) {
 	s := l.store
 	if made := s.hub.place(l.name, ask.ID); made > 0 { // its key is there, most likely: to look at it is no write
 		found, err := l.look(ctx, key, made)
@@ -243,31 +270,33 @@ func (l *Lock) standAt(ctx context.Context, now *session, key string, ask *store
 	value := valueOf(ask.ID, nil)
 	cond := []clientv3.Cmp{
 		clientv3.Compare(clientv3.CreateRevision(key), "=", 0),
-		clientv3.Compare(clientv3.CreateRevision(s.sealKey(ask.ID)), "=", 0),
+		s.unsealed(now, at),
 	}
 	if ask.Once {
 		cond = append(cond, clientv3.Compare(clientv3.CreateRevision(l.prefix).WithPrefix(), "=", 0))
 	}
 	first, base := clientv3.OpGet(l.prefix, clientv3.WithFirstCreate()...), clientv3.OpGet(s.baseKey())
 	put := []clientv3.Op{clientv3.OpPut(key, value, clientv3.WithLease(now.id)), first, base}
-	reply, err := s.txn(ctx, "acquire", 1, cond, put, []clientv3.Op{clientv3.OpGet(key), first, base})
+	reply, err := s.txn(ctx, "acquire", 1, cond, put,
+		[]clientv3.Op{clientv3.OpGet(key), first, base, clientv3.OpGet(s.sealKey(now))})
 	if err != nil {
-		return standing{}, err
+		return standing{twice: reply.twice}, err
 	}
 	all := reply.Responses
-	found := standing{first: one(all[1]), base: one(all[2]), at: reply.Header.Revision}
+	found := standing{first: one(all[1]), base: one(all[2]), at: reply.Header.Revision, twice: reply.twice}
 	if reply.Succeeded {
 		found.own = &mvccpb.KeyValue{
 			Key: []byte(key), Value: []byte(value), CreateRevision: found.at, Lease: int64(now.id),
 		}
 	} else {
-		found.own = one(all[0])
+		found.own, found.sealed = one(all[0]), sealedAt(one(all[3]))
 	}
 	if found.own == nil || found.isFirst() {
 		return found, nil
 	}
 	// The place is taken, whatever becomes of this look: without an answer the next one asks again.
 	if seen, err := l.look(ctx, key, found.own.CreateRevision); err == nil {
+		seen.twice = found.twice
 		return seen, nil
 	}
 	return found, nil
@@ -316,15 +345,21 @@ func (l *Lock) answer(
 		if err != nil {
 			return reply, err
 		}
-		return store.AcquireReply{
-			Status: store.Held, Fence: fence(base, own.CreateRevision), Spare: tokensEach - 1,
-		}, nil
+		token := fence(base, own.CreateRevision)
+		if token == 0 {
+			return reply, errGrown
+		}
+		if !s.holds(now, l, ask.ID, own.CreateRevision) {
+			return reply, &store.Failure{Fault: store.FaultAmbiguous, Answered: true, Err: errOver}
+		}
+		s.granted(token)
+		return store.AcquireReply{Status: store.Held, Fence: token, Spare: tokensEach - 1}, nil
 	case own != nil:
 		s.hub.behind(l.name, ask.ID, own, found.before, found.at)
 	case !ask.Once: // it was deleted meanwhile: nothing is watched
 		s.hub.arrived(l.name)
 	}
-	return store.AcquireReply{Status: store.Busy, PTTL: s.lease}, nil
+	return store.AcquireReply{Status: store.Busy, PTTL: s.hub.rest(l.name)}, nil
 }
 
 // conflict is the error of a first key that is no lock's, and that nothing would ever free. It is nil if there is none.
@@ -351,17 +386,29 @@ func (l *Lock) Release(ctx context.Context, id string) (store.ReleaseReply, erro
 	}
 	defer cancel()
 	now := s.sessions.standing()
-	key, has := now.keyOf(l, id)
-	if !has {
+	key, copied, has := s.leaving(now, l, id)
+	switch {
+	case !has:
 		return l.remove(sent, id)
+	case copied:
+		return l.releaseSealed(sent, id)
 	}
-	s.hub.leave(l.name, id)
 	reply, err := s.txn(sent, "release", 1, stands(key, id), []clientv3.Op{clientv3.OpDelete(key)}, nil)
 	if err != nil {
 		return store.ReleaseReply{}, err
 	}
 	now.free(l, id, reply.Header.Revision, false)
-	return releaseReply(reply.Succeeded), nil
+	return releaseReply(reply.did()), nil
+}
+
+// releaseSealed releases an id that a copy of a request may still come for.
+func (l *Lock) releaseSealed(ctx context.Context, id string) (store.ReleaseReply, error) {
+	one := &store.Parting{Proto: l, ID: id}
+	err := l.store.releaseAll(ctx, []*store.Parting{one})
+	if err == nil && one.Again > 0 {
+		err = &store.Failure{Fault: store.FaultAmbiguous, Answered: true, Err: errSealed}
+	}
+	return one.Reply, err
 }
 
 // removeMost is how many keys of a name are looked at for the id of another client.
@@ -370,7 +417,7 @@ const removeMost = 1000
 // remove releases an id that has no key in this client's session: that of another client, whose lock is broken, or one
 // whose session is over, of which nothing is left.
 func (l *Lock) remove(ctx context.Context, id string) (store.ReleaseReply, error) {
-	got, err := l.store.cli.Get(ctx, l.prefix, append(clientv3.WithFirstCreate(), clientv3.WithLimit(removeMost))...)
+	got, err := l.store.get(ctx, l.prefix, append(clientv3.WithFirstCreate(), clientv3.WithLimit(removeMost))...)
 	if err != nil {
 		return store.ReleaseReply{}, meaning(err)
 	}
@@ -385,7 +432,7 @@ func (l *Lock) remove(ctx context.Context, id string) (store.ReleaseReply, error
 		if err != nil {
 			return store.ReleaseReply{}, err
 		}
-		return releaseReply(reply.Succeeded), nil
+		return releaseReply(reply.did()), nil
 	}
 	return releaseReply(false), nil
 }
@@ -426,7 +473,7 @@ func (l *Lock) Inspect(ctx context.Context) (store.InspectReply, error) {
 	if first.Lease == 0 {
 		return reply, nil
 	}
-	left, err := l.store.cli.TimeToLive(sent, clientv3.LeaseID(first.Lease))
+	left, err := l.store.timeToLive(sent, clientv3.LeaseID(first.Lease))
 	if err != nil {
 		return store.InspectReply{}, meaning(err)
 	}
@@ -434,4 +481,7 @@ func (l *Lock) Inspect(ctx context.Context) (store.InspectReply, error) {
 	return reply, nil
 }
 
-var errTaken = errors.New("the key has another id of this client")
+var (
+	errTaken  = errors.New("the key has another id of this client")
+	errSealed = errors.New("the client's seal was written at the same time")
+)

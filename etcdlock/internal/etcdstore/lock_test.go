@@ -204,6 +204,7 @@ func TestAReleaseUnderALeaseThatIsOver(t *testing.T) {
 	s, cli := started(t, name+"-own/")
 	l := s.Lock(name)
 	require.Equal(t, store.Held, asks(t, l, "holder").Status)
+	doubts(t, l, "holder")
 	old := s.sessions.current()
 	_, err := cli.Revoke(within(t), old.id)
 	require.NoError(t, err)

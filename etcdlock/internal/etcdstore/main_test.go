@@ -35,7 +35,10 @@ func startedAt(t *testing.T, endpoint, own string, opts ...grpc.DialOption) (*St
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = cli.Close() })
 	s := New(cli, patience, own)
-	s.Start(store.Host{Clock: watchdog.NewClock(), Limit: patience, Heard: func(string) {}})
+	s.Start(store.Host{
+		Clock: watchdog.NewClock(), Limit: patience, Heard: func(string) {}, Missed: func() {}, Replaced: func() {},
+		Gone: func(string, string, error) {}, Broken: func(string, string) {}, Warn: func(string, ...any) {},
+	})
 	t.Cleanup(s.Wait)
 	return s, cli
 }

@@ -116,6 +116,7 @@ func spoiled(t *testing.T, spoil func(reply *pb.TxnResponse)) (l *Lock, errs map
 	_, errs["inspect"] = l.Inspect(within(t))
 	_, errs["note"] = l.Note(within(t), store.Note{ID: "holder", Fence: 1, Text: "x"}, false)
 	errs["list"] = s.List(within(t), name, func() context.Context { return within(t) }, func(Row) bool { return true })
+	doubts(t, l, "late")
 	parting := []*store.Parting{{Proto: l, ID: "late", Late: 1}}
 	s.ReleaseEach(within(t), parting)
 	errs["release"] = parting[0].Err

@@ -30,7 +30,7 @@ func (l *Lock) Note(ctx context.Context, n store.Note, take bool) (store.Status,
 		return store.Gone, nil
 	}
 	for range 3 { // another turn of this process may write at the same time
-		got, err := l.store.cli.Get(sent, key)
+		got, err := l.store.get(sent, key)
 		switch {
 		case err != nil:
 			return 0, meaning(err)
@@ -83,7 +83,7 @@ func (l *Lock) Noted(ctx context.Context) (store.Note, error) {
 		return store.Note{}, err
 	}
 	defer cancel()
-	got, err := l.store.cli.Get(sent, l.prefix, clientv3.WithFirstCreate()...)
+	got, err := l.store.get(sent, l.prefix, clientv3.WithFirstCreate()...)
 	if err != nil || len(got.Kvs) == 0 {
 		return store.Note{}, meaning(err)
 	}

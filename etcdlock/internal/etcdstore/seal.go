@@ -3,29 +3,37 @@ package etcdstore
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
-	"time"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// So many ids stay sealed for as long as their session lives, and more than that for a time: a server that stood still
-// carries a request out when it goes on.
-const (
-	mostSeals = 10_000
-	sealLife  = 10 * time.Minute
-)
+// sealKey is the key of a session's seal.
+//
+// A session has one seal, a key that hangs on its lease, and whose revision divides its acquisitions. Each of them says
+// which revision of etcd its client had seen when it was sent, and is refused if the seal was written later. So to
+// write the seal refuses every copy that is on its way, of whatever id, for as long as the session lives: it is one
+// key, however many ids were given up. An acquisition that is refused only because the seal was written meanwhile, for
+// another id, is sent again.
+func (s *Store) sealKey(now *session) string { return fmt.Sprintf("%ssealed/%x", s.own, int64(now.id)) }
 
-// seal is a key that keeps an id from being used again.
-type seal struct {
-	key  string
-	made time.Duration
+// unsealed is the condition that no seal was written later than at a revision.
+func (s *Store) unsealed(now *session, at int64) clientv3.Cmp {
+	return clientv3.Compare(clientv3.ModRevision(s.sealKey(now)), "<", at+1)
 }
 
-// sealKey is the key of an id's seal.
-func (s *Store) sealKey(id string) string { return s.own + "sealed/" + id }
+// sealedAt is the revision at which a seal was written, by what was read of its key; 0: there is none.
+func sealedAt(seal *mvccpb.KeyValue) int64 {
+	if seal == nil {
+		return 0
+	}
+	return seal.ModRevision
+}
 
 // ReleaseEach implements [store.Store].
 //
@@ -34,66 +42,51 @@ func (s *Store) sealKey(id string) string { return s.own + "sealed/" + id }
 // the copy is refused for that.
 func (s *Store) ReleaseEach(ctx context.Context, all []*store.Parting) {
 	for len(all) > 0 {
-		n := min(len(all), mostOps/4)
-		s.releaseEach(ctx, all[:n])
+		n := min(len(all), s.mostOps()/4)
+		err := s.releaseAll(ctx, all[:n])
+		if s.fewer(err) {
+			continue
+		}
+		if err != nil {
+			for _, one := range all[:n] {
+				one.Err, one.Again = err, 0
+			}
+		}
 		all = all[n:]
 	}
 }
 
-func (s *Store) releaseEach(ctx context.Context, all []*store.Parting) {
-	err := s.sealAll(ctx, all)
-	for _, one := range all {
-		one.Err, one.Again = err, 0
-	}
-}
-
-func (s *Store) sealAll(ctx context.Context, all []*store.Parting) error {
+func (s *Store) releaseAll(ctx context.Context, all []*store.Parting) error {
 	sent, cancel, err := s.begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer cancel()
-	now, began := s.sessions.standing(), s.host.Clock.Now()
-	var deletes, seals []clientv3.Op
+	now := s.sessions.standing()
+	var deletes, seal []clientv3.Op
 	var leaving []*store.Parting // those of the deletions
-	var sealed []seal
 	for _, one := range all {
 		l := one.Proto.(*Lock)
-		s.hub.leave(l.name, one.ID)
-		one.Reply = releaseReply(false)
-		if key, has := now.keyOf(l, one.ID); has {
-			leaving = append(leaving, one)
-			deletes = append(deletes, clientv3.OpTxn(stands(key, one.ID), []clientv3.Op{clientv3.OpDelete(key)}, nil))
+		one.Reply, one.Err, one.Again = releaseReply(false), nil, 0
+		key, copied, has := s.leaving(now, l, one.ID)
+		if !has {
+			continue
 		}
-		// The locks of a set may have one id, and a transaction puts a key once.
-		if made := (seal{s.sealKey(one.ID), began}); one.Late > 0 && !slices.Contains(sealed, made) {
-			sealed = append(sealed, made)
+		leaving = append(leaving, one)
+		deletes = append(deletes, clientv3.OpTxn(stands(key, one.ID), []clientv3.Op{clientv3.OpDelete(key)}, nil))
+		if copied && seal == nil {
+			seal = []clientv3.Op{clientv3.OpPut(s.sealKey(now), "", clientv3.WithLease(now.id))}
 		}
 	}
-	if now == nil { // with the lease went all its keys, and copies are refused
+	if len(leaving) == 0 { // with a lease went all its keys, and copies are refused
 		return nil
 	}
-	for _, one := range sealed {
-		seals = append(seals, clientv3.OpPut(one.key, "", clientv3.WithLease(now.id)))
-	}
-	old := now.outdated(began)
-	for _, one := range old {
-		seals = append(seals, clientv3.OpDelete(one.key))
-	}
-	if len(deletes)+len(seals) == 0 {
+	reply, err := s.txn(sent, "release", len(all), nil, slices.Concat(deletes, seal), nil)
+	if leaseless(err) {
+		s.ended(now)
 		return nil
 	}
-	reply, err := s.txn(sent, "release", len(all), nil, slices.Concat(deletes, seals), nil)
-	switch {
-	case err == nil:
-		now.keep(nil, sealed)
-	case leaseless(err):
-		now.end()
-		return nil
-	default:
-		now.keep(old, nil)
-	}
-	if noSpace(err) { // seals have to wait until there is some, for this is sent again; locks are free now
+	if noSpace(err) { // the seal has to wait until there is some, for this is sent again; locks are free now
 		_, failed := s.txn(sent, "release", len(all), nil, deletes, nil)
 		err = cmp.Or(failed, err)
 	}
@@ -101,27 +94,10 @@ func (s *Store) sealAll(ctx context.Context, all []*store.Parting) error {
 		return err
 	}
 	for i, one := range leaving {
-		one.Reply = releaseReply(reply.Responses[i].GetResponseTxn().Succeeded)
-		now.free(one.Proto.(*Lock), one.ID, reply.Header.Revision, one.Late > 0)
+		one.Reply = releaseReply(reply.twice || reply.Responses[i].GetResponseTxn().Succeeded)
+		if !now.free(one.Proto.(*Lock), one.ID, reply.Header.Revision, seal != nil) {
+			one.Again = request.LastPause
+		}
 	}
 	return nil
-}
-
-// outdated takes the oldest seals from the list, which are not needed any more.
-func (s *session) outdated(now time.Duration) (old []seal) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n, most := 0, min(len(s.seals)-mostSeals, mostOps/4)
-	for n < most && now-s.seals[n].made >= sealLife {
-		n++
-	}
-	old, s.seals = s.seals[:n:n], s.seals[n:]
-	return old
-}
-
-// keep adds seals to the list, old ones that are still there and new ones.
-func (s *session) keep(old, made []seal) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.seals = slices.Concat(old, s.seals, made)
 }

@@ -11,6 +11,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	grants "github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
@@ -29,8 +30,9 @@ type session struct {
 	since  time.Duration // when the last request was sent that etcd answered with the lease's full time
 	over   bool          // nothing is done under it any more
 	ended  bool          // etcd said that there is no such lease
-	seals  []seal        // the oldest first
 	places map[string][]place
+
+	told sync.Once // its holds have ended: see tell
 }
 
 // valid says since when the lease counts, and that the session is not over.
@@ -54,16 +56,36 @@ func (s *session) confirm(sent, now, lease time.Duration) bool {
 	return !s.over
 }
 
-// end notes that etcd knows no such lease.
-func (s *session) end() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.over, s.ended = true, true
+// ended notes that etcd knows no such lease, and ends all that was held under it.
+func (s *Store) ended(now *session) {
+	now.mu.Lock()
+	now.over, now.ended = true, true
+	now.mu.Unlock()
+	s.tell(now)
+}
+
+// tell ends all holds of a session that is over, whoever has found that out, before the client does anything under
+// another lease. When it returns, nobody thinks any more that it holds: nothing would be renewed, and others may have
+// it already.
+//
+// An acquisition may have been answered that the engine has not listed yet. So all is asked for once more, a moment
+// later.
+func (s *Store) tell(now *session) {
+	now.told.Do(func() {
+		all := now.held(func(p *place) bool { return p.held > 0 })
+		for _, one := range all {
+			s.watcher.drop(one.watch)
+			s.host.Gone(one.name, one.id, errOver)
+		}
+		if len(all) > 0 {
+			s.soon(s.host.Missed)
+		}
+	})
 }
 
 // sessions make the client's session, one after the other.
 type sessions struct {
-	making  chan struct{} // has room for the one that makes a session
+	making  chan struct{} // has room for the caller that makes a session
 	mu      sync.Mutex    // guards present
 	present *session      // nil: none was made yet
 }
@@ -95,32 +117,43 @@ func (s *Store) session(ctx context.Context) (*session, error) {
 	if live := s.sessions.live(); live != nil {
 		return live, nil
 	}
+	if last := s.sessions.current(); last != nil {
+		s.tell(last)
+	}
 	if err := s.revoke(ctx); err != nil { // a key on that lease would be in the way, and a copy could still make one
 		return nil, notSent(meaning(err))
 	}
-	made := &session{id: clientv3.LeaseID(rand.Int64N(1<<62) + 1), places: make(map[string][]place)}
-	sent := s.host.Clock.Now()
-	// The client library would repeat a grant without an answer under another id, and leave the first lease behind.
-	reply, err := pb.NewLeaseClient(s.cli.ActiveConnection()).LeaseGrant(ctx, &pb.LeaseGrantRequest{
-		ID: int64(made.id), TTL: int64(s.lease / time.Second),
-	})
-	if errors.Is(rpctypes.Error(err), rpctypes.ErrLeaseExist) { // by a copy of this request, which was answered "done"
-		s.adopt(made, sent)
-		return made, nil
-	}
+	made, _, err := ask(ctx, s, s.grant)
 	if err != nil {
 		return nil, notSent(meaning(err)) // nothing of a lock was sent; a lease that was made in vain ends by itself
 	}
-	if granted := time.Duration(reply.TTL) * time.Second; granted < s.lease {
-		return nil, &store.Failure{Fault: store.FaultDefinite, Answered: true, Err: errShorter}
-	}
-	s.adopt(made, sent)
+	s.adopt(made)
 	return made, nil
 }
 
-// adopt makes a session the present one, whose lease was asked for at an instant.
-func (s *Store) adopt(made *session, sent time.Duration) {
-	made.since = sent
+// grant makes a lease for a session. Each request has an id of its own: a copy that comes when the lease of the other
+// one is over would make that anew.
+func (s *Store) grant(ctx context.Context, on *route) (*session, error) {
+	made := &session{
+		id: clientv3.LeaseID(rand.Int64N(1<<62) + 1), since: s.host.Clock.Now(), places: make(map[string][]place),
+	}
+	// The client library would repeat a grant without an answer under another id, and leave the first lease behind.
+	reply, err := pb.NewLeaseClient(on.conn).LeaseGrant(ctx, &pb.LeaseGrantRequest{
+		ID: int64(made.id), TTL: int64(s.lease / time.Second),
+	})
+	switch {
+	case errors.Is(rpctypes.Error(err), rpctypes.ErrLeaseExist): // by a copy of this request, which was answered "done"
+		return made, nil
+	case err != nil:
+		return nil, err
+	case time.Duration(reply.TTL)*time.Second < s.lease:
+		return nil, &store.Failure{Fault: store.FaultDefinite, Answered: true, Err: errShorter}
+	}
+	return made, nil
+}
+
+// adopt makes a session the present one.
+func (s *Store) adopt(made *session) {
 	s.sessions.mu.Lock()
 	defer s.sessions.mu.Unlock()
 	s.sessions.present = made
@@ -132,10 +165,13 @@ func (s *Store) revoke(ctx context.Context) error {
 	if now == nil {
 		return nil
 	}
-	if _, err := s.cli.Revoke(ctx, now.id); err != nil && !leaseless(err) {
+	_, _, err := ask(ctx, s, func(ctx context.Context, on *route) (*clientv3.LeaseRevokeResponse, error) {
+		return on.lease.Revoke(ctx, now.id)
+	})
+	if err != nil && !leaseless(err) {
 		return err
 	}
-	now.end()
+	s.ended(now)
 	return nil
 }
 
@@ -173,47 +209,15 @@ func (s *Store) proven(now *session) bool {
 	return ok && s.host.Clock.Now()-since <= s.fresh()
 }
 
-// keepAlive renews the lease. A server that does not answer in half of the time is given up for another one, if the
-// client knows several: it may be frozen, and its connection looks well.
-func (s *Store) keepAlive(ctx context.Context, now *session) error {
-	at, _ := ctx.Deadline()
-	first, cancel := context.WithTimeout(ctx, time.Until(at)/2)
-	err := s.keepAliveOnce(first, now)
-	cancel()
-	if err == nil || errors.Is(err, errOver) {
-		return err
-	}
-	return s.keepAliveOnce(ctx, now)
+// counts is since when a hold counts that was asked for at an instant, for a lease of its own, under a session that
+// counts since another. The key stands for as long as the session's lease does, so a shorter lease counts from the
+// asking, and never so that it is valid for longer than the session's would be.
+func (s *Store) counts(since, asked, lease time.Duration) time.Duration {
+	latest := grants.ValidUntil(since, s.lease) - grants.ValidUntil(0, lease)
+	return max(since, min(asked, latest))
 }
 
 var (
 	errOver    = errors.New("the client's lease in etcd has ended")
 	errShorter = errors.New("etcd granted a shorter lease")
 )
-
-func (s *Store) keepAliveOnce(ctx context.Context, now *session) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // ends the stream
-	sent := s.host.Clock.Now()
-	stream, err := pb.NewLeaseClient(s.cli.ActiveConnection()).LeaseKeepAlive(ctx)
-	if err != nil {
-		return meaning(err)
-	}
-	if err := stream.Send(&pb.LeaseKeepAliveRequest{ID: int64(now.id)}); err != nil {
-		return meaning(err)
-	}
-	reply, err := stream.Recv()
-	switch {
-	case errors.Is(rpctypes.Error(err), rpctypes.ErrLeaseNotFound), err == nil && reply.TTL <= 0:
-		now.end()
-		return &store.Failure{Fault: store.FaultTransient, Answered: true, Err: errOver}
-	case err != nil:
-		return meaning(err)
-	case reply.ID != int64(now.id), time.Duration(reply.TTL)*time.Second < s.lease: // it proves less than is relied on
-		return meaning(errAnswer)
-	}
-	if !now.confirm(sent, s.host.Clock.Now(), s.lease) {
-		return &store.Failure{Fault: store.FaultTransient, Answered: true, Err: errOver}
-	}
-	return nil
-}

@@ -1,11 +1,13 @@
 package etcdstore
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	grants "github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/internal/testkit/etcdtest"
 	"github.com/holdfast-go/holdfast/internal/testkit/servers"
@@ -79,6 +81,40 @@ func TestARenewalByAnEarlierKeepAlive(t *testing.T) {
 	now, _ := s.sessions.current().valid()
 	require.LessOrEqual(t, one.TTL, patience-(began-max(since, now)))
 	require.Less(t, one.TTL, patience)
+}
+
+// A hold whose lease is shorter than that of its client, under which its key hangs, counts from its own acquisition and
+// renewal, and not from a keep-alive of before. It is never valid for longer than a hold with the client's lease.
+func TestALeaseThatIsShorter(t *testing.T) {
+	t.Parallel()
+	name := servers.Key(t)
+	s, _ := started(t, name+"-own/")
+	for i, lease := range []time.Duration{LeastLease, patience - time.Second, patience} {
+		l := s.Lock(name + strconv.Itoa(i))
+		_, err := s.session(within(t))
+		require.NoError(t, err)
+		age(s, s.fresh()/2)
+		since, _ := s.sessions.current().valid()
+		began := s.host.Clock.Now()
+		ask := askOf("id")
+		ask.Lease = lease
+		reply, receipt, err := l.Acquire(within(t), ask)
+		require.NoError(t, err)
+		require.Equal(t, store.Held, reply.Status)
+		one := []store.Renewal{{Proto: l, ID: "id", TTL: lease}}
+		s.Renew(within(t), one)
+		require.NoError(t, one[0].Err)
+		confirmed, _ := s.sessions.current().valid()
+		require.Equal(t, since, confirmed, "no keep-alive was needed")
+		ends := grants.ValidUntil(since, s.lease)
+		if lease == LeastLease {
+			require.GreaterOrEqual(t, receipt.Since, began)
+			require.Equal(t, lease, one[0].TTL)
+		}
+		require.GreaterOrEqual(t, receipt.Since, since)
+		require.LessOrEqual(t, grants.ValidUntil(receipt.Since, lease), ends)
+		require.LessOrEqual(t, one[0].TTL, lease)
+	}
 }
 
 // When the lease is over, so are all holds, and the client goes on under another one: because etcd says so, or because

@@ -48,10 +48,10 @@ func (s *Store) checkVersions(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Until(at)/2)
 	defer cancel()
 	endpoints := s.cli.Endpoints()
-	found := make([]error, len(endpoints))
+	found, clusters := make([]error, len(endpoints)), make([]uint64, len(endpoints))
 	var asking sync.WaitGroup
 	for i, endpoint := range endpoints {
-		asking.Go(func() { found[i] = s.checkVersion(ctx, endpoint) })
+		asking.Go(func() { clusters[i], found[i] = s.checkVersion(ctx, endpoint) })
 	}
 	asking.Wait()
 	var old *VersionError
@@ -65,18 +65,38 @@ func (s *Store) checkVersions(ctx context.Context) error {
 	if !answered {
 		return notSent(errors.Join(found...))
 	}
+	return ofOne(endpoints, clusters)
+}
+
+// ofOne is the error of endpoints whose servers are of several clusters, each of which would grant the same lock. Of a
+// server that did not answer the cluster is 0.
+func ofOne(endpoints []string, clusters []uint64) error {
+	first := -1
+	for i, cluster := range clusters {
+		switch {
+		case cluster == 0:
+		case first < 0:
+			first = i
+		case cluster != clusters[first]:
+			return &store.Failure{Fault: store.FaultDefinite, Answered: true, Err: fmt.Errorf(
+				"the endpoints lead to servers of different clusters: %s to one of %x, and %s to one of %x",
+				endpoints[first], clusters[first], endpoints[i], cluster)}
+		}
+	}
 	return nil
 }
 
-func (s *Store) checkVersion(ctx context.Context, endpoint string) error {
+func (s *Store) checkVersion(ctx context.Context, endpoint string) (cluster uint64, err error) {
 	status, err := s.cli.Status(ctx, endpoint)
 	switch {
 	case err != nil:
-		return meaning(err)
+		return 0, meaning(err)
 	case TooOld(status.Version):
-		return &store.Failure{Fault: store.FaultDefinite, Answered: true, Err: &VersionError{endpoint, status.Version}}
+		return 0, &store.Failure{
+			Fault: store.FaultDefinite, Answered: true, Err: &VersionError{endpoint, status.Version},
+		}
 	}
-	return nil
+	return status.Header.GetClusterId(), nil
 }
 
 // Server is what a server says of itself.

@@ -3,10 +3,13 @@ package etcdstore
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/holdfast-go/holdfast/internal/store"
@@ -25,8 +28,15 @@ type Store struct {
 	own   string        // prefix of the keys that are no lock's
 	host  store.Host
 
+	routes   routes
 	sessions sessions
+	pulse    pulse
+	watcher  watcher
 	hub      hub
+	looks    looks
+	past     past
+
+	lessOps atomic.Int64 // by how much a transaction must be smaller than usual
 
 	life   context.Context // until HangUp
 	hangUp context.CancelFunc
@@ -34,6 +44,7 @@ type Store struct {
 	mu      sync.Mutex // guards what is below
 	checked bool       // the servers' versions
 	base    int64      // the highest that tokens were above; 0: none is known yet
+	newest  int64      // the highest token that was granted
 }
 
 var _ store.Store = (*Store)(nil)
@@ -42,6 +53,9 @@ var _ store.Store = (*Store)(nil)
 func New(cli *clientv3.Client, lease time.Duration, own string) *Store {
 	s := &Store{cli: cli, lease: lease, own: own, sessions: sessions{making: make(chan struct{}, 1)}}
 	s.life, s.hangUp = context.WithCancel(context.Background())
+	s.routes.init(s)
+	s.pulse.init(s)
+	s.watcher.init(s)
 	s.hub.init(s)
 	return s
 }
@@ -54,6 +68,9 @@ func (s *Store) Name() string { return Name }
 
 // Node implements [store.Store]: those who agree are one.
 func (s *Store) Node(string) string { return node }
+
+// Serves implements [store.Store].
+func (s *Store) Serves(string) bool { return true }
 
 // Direct implements [store.Store].
 func (s *Store) Direct() bool { return false }
@@ -129,43 +146,77 @@ func (s *Store) bound(ctx context.Context) (context.Context, context.CancelFunc,
 	return sent, cancel, nil
 }
 
+// answer is that to a transaction. Twice says that a copy of it was sent, which may be carried out as well.
+type answer struct {
+	*clientv3.TxnResponse
+	twice bool
+}
+
+// did reports that a transaction which compares what it changes has changed it: its copy may have.
+func (a answer) did() bool { return a.Succeeded || a.twice }
+
 // txn sends a transaction.
 func (s *Store) txn(
 	ctx context.Context, name string, calls int, cond []clientv3.Cmp, then, otherwise []clientv3.Op,
-) (*clientv3.TxnResponse, error) {
+) (answer, error) {
 	began := s.host.Clock.Now()
 	reply, err := s.commit(ctx, cond, then, otherwise)
 	s.command(name, calls, began, err)
-	if leaseless(err) {
-		return nil, err
+	if err == nil || leaseless(err) {
+		return reply, err
 	}
-	return reply, meaning(err)
+	err = meaning(err)
+	if reply.twice && store.FaultOf(err) == store.FaultTransient { // the other copy may be carried out
+		err = &store.Failure{Fault: store.FaultAmbiguous, Answered: true, Err: err}
+	}
+	return reply, err
 }
 
 // errAnswer is the error of an answer that etcd does not give: whatever gave it, nothing is known of the request.
 var errAnswer = errors.New("the answer is not one to the request")
 
 // commit sends a transaction. Its answer has a header, and an answer of the right kind to each operation.
-func (s *Store) commit(
-	ctx context.Context, cond []clientv3.Cmp, then, otherwise []clientv3.Op,
-) (*clientv3.TxnResponse, error) {
-	reply, err := s.cli.Txn(ctx).If(cond...).Then(then...).Else(otherwise...).Commit()
+func (s *Store) commit(ctx context.Context, cond []clientv3.Cmp, then, otherwise []clientv3.Op) (answer, error) {
+	before := s.past.latest()
+	reply, twice, err := ask(ctx, s, func(ctx context.Context, on *route) (*clientv3.TxnResponse, error) {
+		return on.kv.Txn(ctx).If(cond...).Then(then...).Else(otherwise...).Commit()
+	})
+	got := answer{reply, twice}
 	if err != nil {
-		return nil, err
+		return got, err
 	}
 	ops := otherwise
 	if reply.Succeeded {
 		ops = then
 	}
 	if reply.Header == nil || len(reply.Responses) != len(ops) {
-		return nil, errAnswer
+		return got, errAnswer
 	}
 	for i, op := range ops {
 		if !answers(reply.Responses[i], op) {
-			return nil, errAnswer
+			return got, errAnswer
 		}
 	}
-	return reply, nil
+	s.saw(reply.Header, before)
+	return got, nil
+}
+
+// get reads keys.
+func (s *Store) get(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+	got, _, err := ask(ctx, s, func(ctx context.Context, on *route) (*clientv3.GetResponse, error) {
+		return on.kv.Get(ctx, key, opts...)
+	})
+	return got, err
+}
+
+// timeToLive asks for the time that a lease has left.
+func (s *Store) timeToLive(
+	ctx context.Context, id clientv3.LeaseID, opts ...clientv3.LeaseOption,
+) (*clientv3.LeaseTimeToLiveResponse, error) {
+	got, _, err := ask(ctx, s, func(ctx context.Context, on *route) (*clientv3.LeaseTimeToLiveResponse, error) {
+		return on.lease.TimeToLive(ctx, id, opts...)
+	})
+	return got, err
 }
 
 // answers reports that r is of the kind of an operation.
@@ -211,9 +262,13 @@ func (s *Store) HangUp() { s.hangUp() }
 func (s *Store) Wait() {
 	s.hangUp()
 	s.hub.close()
+	s.watcher.close()
+	s.looks.close()
+	s.pulse.close()
 	ctx, cancel := context.WithTimeout(context.Background(), min(s.host.Limit, time.Second))
 	defer cancel()
 	_ = s.revoke(ctx) // without an answer the lease ends by itself
+	s.routes.close()
 }
 
 // Ready implements [store.Store]: once, the versions of the servers are looked at.
@@ -254,7 +309,41 @@ func (s *Store) Renew(ctx context.Context, all []store.Renewal) {
 	}
 }
 
-const mostOps = 128 // of one transaction, which is a server's default
+// UsualOps is how many operations a transaction may have by a server's default.
+const UsualOps = 128
+
+const leastOps = 4 // without which no lock can be taken
+
+// mostOps is how many operations a transaction may have, as far as is known.
+func (s *Store) mostOps() int { return UsualOps - int(s.lessOps.Load()) }
+
+// fewer has transactions be half as large, if a server refuses one for its size. It reports whether the next one is
+// worth sending.
+func (s *Store) fewer(err error) bool {
+	most := s.mostOps()
+	if !errors.Is(rpctypes.Error(err), rpctypes.ErrTooManyOps) || most <= leastOps {
+		return false
+	}
+	s.lessOps.CompareAndSwap(int64(UsualOps-most), int64(UsualOps-most/2))
+	return true
+}
+
+// MostOps asks how many operations a server allows in a transaction: as many as are used, or a number below that which
+// is found by halves.
+func (s *Store) MostOps(ctx context.Context) (int, error) {
+	for {
+		sent, cancel, err := s.begin(ctx)
+		if err != nil {
+			return 0, err
+		}
+		most := s.mostOps()
+		_, err = s.txn(sent, "check", 1, nil, slices.Repeat([]clientv3.Op{clientv3.OpGet(s.baseKey())}, most), nil)
+		cancel()
+		if err == nil || !s.fewer(err) {
+			return most, err
+		}
+	}
+}
 
 func (s *Store) renew(ctx context.Context, all []store.Renewal) error {
 	began, now := s.host.Clock.Now(), s.sessions.current()
@@ -271,14 +360,17 @@ func (s *Store) renew(ctx context.Context, all []store.Renewal) error {
 	}
 	since, _ := now.valid()
 	for i := range all {
-		all[i].TTL -= max(began-since, 0)
+		all[i].TTL -= max(began-s.counts(since, began, all[i].TTL), 0)
 	}
 	for len(all) > 0 {
-		n := min(len(all), mostOps)
-		if err := s.lookAt(ctx, now, all[:n]); err != nil {
+		n := min(len(all), s.mostOps())
+		err := s.lookAt(ctx, now, all[:n])
+		switch {
+		case err == nil:
+			all = all[n:]
+		case !s.fewer(err):
 			return err
 		}
-		all = all[n:]
 	}
 	return nil
 }
@@ -302,14 +394,23 @@ func (s *Store) lookAt(ctx context.Context, now *session, all []store.Renewal) e
 	}
 	for i, r := range reply.Responses {
 		one, l := asked[i], asked[i].Proto.(*Lock)
-		kvs := r.GetResponseRange().Kvs
-		if len(kvs) > 0 && clientv3.LeaseID(kvs[0].Lease) == now.id {
-			if id, _ := l.idOf(kvs[0]); id == one.ID {
-				one.Err = nil
-				continue
-			}
+		kvs, id := r.GetResponseRange().Kvs, ""
+		own := len(kvs) > 0 && clientv3.LeaseID(kvs[0].Lease) == now.id
+		if own {
+			id, _ = l.idOf(kvs[0])
 		}
-		now.free(l, one.ID, reply.Header.Revision, false)
+		if own && id == one.ID {
+			one.Err = nil
+			now.stood(l, one.ID, reply.Header.Revision)
+			continue
+		}
+		s.left(now, l, one.ID, reply.Header.Revision)
+		if !own || now.uses(string(kvs[0].Key), id) {
+			continue
+		}
+		if err := s.deleteStrange(ctx, now, kvs[0]); err != nil {
+			return err
+		}
 	}
 	return nil
 }

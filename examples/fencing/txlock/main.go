@@ -37,8 +37,8 @@ func main() {
 		log.Fatal(err)
 	}
 	defer pool.Close()
-	locks, err1 := pglock.Migration("") // the tool for migrations carries it out elsewhere
-	_, err2 := pool.Exec(ctx, locks+`; DROP TABLE IF EXISTS txlock_account;
+	err1 := pglock.Migrate(ctx, pool, "")
+	_, err2 := pool.Exec(ctx, `DROP TABLE IF EXISTS txlock_account;
 		CREATE TABLE txlock_account (balance BIGINT NOT NULL); INSERT INTO txlock_account VALUES (100)`)
 	first, err3 := pglock.NewClient(pool, nil)
 	second, err4 := pglock.NewClient(pool, nil) // in another process

@@ -29,13 +29,14 @@ func undaunted(d dial) dial {
 	}
 }
 
-// interruptible ends a dial with its context and with the links, even if the dial ignores both, as a dialer with its
-// own TLS does. Otherwise callers that wait for the connection would wait for that dial.
+// interruptible ends a dial with its context and when ended is closed, even if the dial ignores both, as a dialer with
+// its own TLS does, and go-redis's own while it waits for a Sentinel. Otherwise callers that wait for the connection
+// would wait for that dial.
 //
 // There is room for the dial's result, so its goroutine never waits for a receiver, and ends when the dial
 // does. If the caller has left, discard receives the result and closes the connection; without it a connection
 // that nobody knows would stay open.
-func (l *Links) interruptible(d dial) dial {
+func interruptible(ended <-chan struct{}, d dial) dial {
 	type result struct {
 		conn net.Conn
 		err  error
@@ -60,9 +61,9 @@ func (l *Links) interruptible(d dial) dial {
 		case <-ctx.Done():
 			go discard()
 			return nil, ctx.Err()
-		case <-l.ended:
+		case <-ended:
 			go discard()
-			return nil, net.ErrClosed
+			return nil, errEnded
 		}
 	}
 }

@@ -9,9 +9,12 @@
 //   - go-redis repeats a command whose reply was lost. A script that counts must never be repeated
 //     without the knowledge of the caller that counts its attempts.
 //
-// So a [Links] owns two small clients with the application's address, credentials and TLS but with its own limits:
-// Traffic for acquisitions, releases and subscriptions, and Renewal, which nothing else can keep busy. The
-// application's client is read for its options and never closed.
+// So a [Links] owns a client with the application's address, credentials and TLS but with its own limits. All that is
+// sent for locks uses its connections, and each request any of them. In particular a renewal uses those that the hold
+// was acquired with: a server that has no place left, a process without file descriptors or a name server that does not
+// answer costs no hold then. Each exchange has its connection alone, and there are more of them than callers can have
+// exchanges under way, so a renewal waits for nothing but its server. The application's client is read for its options
+// and never closed.
 //
 // Dialling has its own time limit, and so has go-redis's greeting, which takes several round trips. They need not
 // fit into the limit of the command that needed the connection: over a long distance they never would, however

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"net"
 	"slices"
 	"strconv"
 	"sync"
@@ -26,8 +25,8 @@ const (
 	pauseCluster  = 500 * time.Millisecond
 	pauseSentinel = 100 * time.Millisecond
 	// question bounds each question, so that a node that hangs does not block the follower.
-	// The follower waits for the answer, so a
-	// beat with both questions, for the primaries and for a role, takes twice this at most.
+	// The follower waits for the answer, so a beat with all questions, for the primaries and for a role, takes twice
+	// this at most, and the time of a command more where a role can only be asked for on connections that others use.
 	question = 400 * time.Millisecond
 	// rolePause is how often the primary that Sentinel named is asked for its role and its replicas.
 	rolePause = 500 * time.Millisecond
@@ -57,11 +56,15 @@ const (
 // joined, and Links.Close joins it. While nothing is sent for long it rests, without a timer. It alone uses sides'
 // known, and the callback runs in it, so a callback that blocked would stop the follower.
 type follower struct {
-	sides []*side // Traffic and Renewal: each has its own map of the slots
-	pause time.Duration
-	role  func(ctx context.Context) (*primaryRole, error) // nil: nobody is asked
-	named *primary                                        // by Sentinels; nil: not by them
-	probe *side                                           // by which it is asked for its role
+	sides   []*side // Traffic and, behind Sentinel, the probe
+	pause   time.Duration
+	command time.Duration                                   // the limit of a command
+	role    func(ctx context.Context) (*primaryRole, error) // nil: nobody is asked
+	spare   func(ctx context.Context) (*primaryRole, error) // the same, over a connection of the first side
+	named   *primary                                        // by Sentinels; nil: not by them
+	probe   *side                                           // by which it is asked for its role
+
+	unprobed time.Time // when the probe could not be connected; only the follower's goroutine uses it
 
 	doubted  atomic.Bool
 	activity activity
@@ -97,7 +100,7 @@ func (r *primaryRole) received(replicas []string, offset int64) bool {
 }
 
 func newFollower(limits Limits) *follower {
-	f := &follower{pause: pauseCluster}
+	f := &follower{pause: pauseCluster, command: limits.Command}
 	f.activity.wake, f.activity.idle = make(chan struct{}, 1), max(4*limits.Life, time.Second)
 	f.joined.init()
 	return f
@@ -200,8 +203,8 @@ func (f *follower) beat(b *beats, now time.Time) bool {
 		return false
 	}
 	if f.role != nil && now.Sub(b.roled) >= rolePause {
-		b.roled = now
 		f.examine(b, now)
+		b.roled = time.Now() // however long it took, others have a connection too, if there is only one
 	}
 	if f.named != nil && f.named.lapsed(time.Now()) {
 		f.retire()
@@ -217,16 +220,14 @@ func (f *follower) retire() {
 	}
 	for _, s := range f.sides {
 		if s != f.probe {
-			s.tracks.retire()
+			s.tracks.retire(errUnfollowed)
 		}
 	}
 }
 
 // examine asks the primary behind Sentinel for its role.
 func (f *follower) examine(b *beats, now time.Time) {
-	ctx, cancel := context.WithTimeout(f.joined.ctx, question)
-	defer cancel()
-	role, err := f.role(ctx)
+	role, from, err := f.askRole()
 	switch {
 	case redis.IsPermissionError(err):
 		b.until = now.Add(doubt) // so Sentinel must be asked
@@ -241,8 +242,34 @@ func (f *follower) examine(b *beats, now time.Time) {
 		b.role = role
 	}
 	if err == nil && f.named != nil {
-		f.named.heard(role, now, f.probe.tracks.peer())
+		f.named.heard(role, now, from)
 	}
+}
+
+// askRole asks the primary for its role, over the probe's connection. If that cannot be made, because the server or the
+// process has no place for one more, or a name server is silent, it asks over one that is there: otherwise trust in the
+// primary would end, and with it the connections that still work. Go-redis closes a connection whose answer does not
+// come in time, and this one may be the last, so it has the time of any command. The probe's is tried again after a
+// while: trust ends soon if the follower waits for it each time. If a Sentinel has named the primary meanwhile, nothing
+// is asked: a caller that comes at that moment would find no connection.
+func (f *follower) askRole() (role *primaryRole, from string, err error) {
+	ctx, cancel := context.WithTimeout(f.joined.ctx, question)
+	defer cancel()
+	if f.probe == nil {
+		role, err = f.role(ctx)
+		return role, "", err
+	}
+	had, others := f.probe.tracks.peer() != "", f.sides[0].tracks.peer() != ""
+	if began := time.Now(); had || !others || began.Sub(f.unprobed) >= doubt {
+		made := f.probe.tracks.made.Load()
+		role, err = f.role(ctx)
+		if err == nil || had || !others || f.probe.tracks.made.Load() != made || f.named.namedSince(began) {
+			return role, f.probe.tracks.peer(), err
+		}
+		f.unprobed = time.Now()
+	}
+	role, err = f.spare(Within(f.joined.ctx, f.command))
+	return role, f.sides[0].tracks.peer(), err
 }
 
 // lost reports that at least one of were is not among are.
@@ -327,7 +354,7 @@ func mastersOf(cc *redis.ClusterClient) func(ctx context.Context) ([]string, err
 		err := cc.ForEachMaster(ctx, func(_ context.Context, node *redis.Client) error {
 			mu.Lock()
 			defer mu.Unlock()
-			addrs = append(addrs, node.Options().Addr)
+			addrs = append(addrs, Address(node.Options().Addr))
 			return nil
 		})
 		return addrs, err
@@ -361,7 +388,7 @@ func readRole(reply []any) *primaryRole {
 	replicas, _ := reply[2].([]any)
 	for _, one := range replicas {
 		if replica, _ := one.([]any); len(replica) >= 3 {
-			addr := net.JoinHostPort(fmt.Sprint(replica[0]), fmt.Sprint(replica[1]))
+			addr := Address(fmt.Sprint(replica[0], ":", replica[1]))
 			r.replicas = append(r.replicas, addr)
 			r.acked[addr], _ = strconv.ParseInt(fmt.Sprint(replica[2]), 10, 64)
 		}

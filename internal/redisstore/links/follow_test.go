@@ -30,7 +30,7 @@ func pipes(t *testing.T) dial {
 func closed(conn net.Conn) bool {
 	_ = conn.SetReadDeadline(time.Unix(1, 0))
 	_, err := conn.Read(make([]byte, 1))
-	return errors.Is(err, io.ErrClosedPipe)
+	return errors.Is(err, net.ErrClosed)
 }
 
 // alone runs a follower of one client in a bubble.
@@ -74,6 +74,8 @@ func TestASilentPrimaryIsLeftWhenAnotherIsKnown(t *testing.T) {
 		primaries.Store([]string{"c", "b"})
 		time.Sleep(time.Second)
 		require.True(t, closed(a))
+		_, err = a.Write([]byte("x"))
+		require.ErrorIs(t, err, errLeft, "the request that has it learns why")
 		require.False(t, closed(b))
 		require.EqualValues(t, 1, told.Load())
 		require.NoError(t, a.Close()) // as go-redis does then

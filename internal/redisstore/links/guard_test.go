@@ -27,8 +27,7 @@ func TestAPanicInGoRedisIsAnError(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, node.Close()) }()
 	for name, c := range map[string]redis.UniversalClient{
-		"traffic": single.Traffic, "renewal": single.Renewal, "a cluster's traffic": cluster.Traffic,
-		"a cluster's renewal": cluster.Renewal, "a node": node,
+		"a single server": single.Traffic, "a cluster": cluster.Traffic, "a node": node,
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.ErrorContains(t, c.Set(t.Context(), "a", poison{}, 0).Err(), "poison")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,34 +32,41 @@ func (l Limits) beyond() time.Duration { return l.Command + 200*time.Millisecond
 // Goroutines: the follower's and those that ask Sentinels, which Close joins; and one for each dial, which ends with
 // the dial's own time limit (see interruptible).
 type Links struct {
-	Traffic redis.UniversalClient // acquisition, release, inspection, subscriptions
-	Renewal redis.UniversalClient // only renewal
+	Traffic redis.UniversalClient // all that is sent for locks, and subscriptions
 	probe   redis.UniversalClient // only the question whether a primary behind Sentinel is one; nil elsewhere
 
 	follow *follower     // nil if the primary is always the same
+	tracks []*tracks     // of the derived clients
 	ended  chan struct{} // closed by end
 	end    func()
+	left   context.Context // ended by leave
+	leave  func()
 
 	sentinel bool // the primary may change without the connection noticing
+	command  time.Duration
 	life     time.Duration
 	greeting time.Duration
+	callers  int
 	topology topology
 }
 
-// renewalPool is enough for one sender per node and the connection that replaces a broken one.
-// A pool of the application's size would only allow renewals to queue behind one another on the server instead
-// of in one script.
-const renewalPool = 2
+// Exchanges is how many exchanges with a node the callers of locks may have under way at the same time. With four, 64
+// names that are free lose a seventh at a distance of 0.3 ms; one is at its limit with 512.
+const Exchanges = 8
 
-// bufferSize suffices for the scripts' requests and replies; most of go-redis's own 64 KiB per connection
-// would never be used, and each attempt to dial a server that is down would allocate them.
+// reserve is how many connections to a node its pool has beside those of the callers' exchanges. Renewals take one, and
+// another one while the first hangs; what is cleaned up takes one; and so do questions about the topology. So none of
+// these ever waits until an exchange has ended.
+const reserve = 4
+
+// bufferSize suffices for a connection whose requests and replies are short.
 const bufferSize = 4 << 10
 
-// The buffers of connections for pipelines hold the longest requests and replies. So does the buffer that a
-// renewal of 256 holds is written with: several writes take longer than the rest of the renewal.
+// These hold the longest requests and replies: of exchanges with many calls, and of renewals of 256 holds, for which
+// several writes would take longer than all the rest. Go-redis's own take more than that.
 const (
-	pipelineWriteBuffer = 32 << 10
-	pipelineReadBuffer  = 16 << 10
+	writeBuffer = 32 << 10
+	readBuffer  = 16 << 10
 )
 
 // ErrUnsupported is wrapped by the error of [From] for a client that it cannot derive from.
@@ -83,57 +91,65 @@ func From(rdb redis.UniversalClient, limits Limits) (*Links, error) {
 }
 
 func newLinks(limits Limits) *Links {
-	l := &Links{ended: make(chan struct{}), greeting: 2 * greetingFor(limits.Command), life: limits.Life}
+	l := &Links{
+		ended: make(chan struct{}), command: limits.Command, life: limits.Life,
+		greeting: 2 * greetingFor(limits.Command),
+	}
 	l.end = sync.OnceFunc(func() { close(l.ended) })
+	l.left, l.leave = context.WithCancel(context.Background())
+	l.topology.joined.init()
 	return l
 }
 
 func fromSingle(given *redis.Options, limits Limits) *Links {
 	l := newLinks(limits)
 	l.sentinel = given.Addr == sentinelAddr
-	traffic, renewal := given.Dialer, given.Dialer
+	alone := &tracks{dialled: true, used: func() {}, doubtful: func() {}}
+	l.tracks = []*tracks{alone}
+	traffic := alone.wrap(given.Dialer)
 	if l.sentinel {
 		l.follow = newFollower(limits)
 		l.follow.pause = pauseSentinel
-		ofTraffic, ofRenewal := l.follow.side(false, limits), l.follow.side(false, limits)
+		side := l.follow.side(false, limits)
 		l.follow.named = newPrimary(given, limits, func() { l.follow.doubted.Store(true) })
-		ofTraffic.primaries = l.follow.named.primaries
-		traffic, renewal = ofTraffic.tracks.wrap(l.follow.named.dial), ofRenewal.tracks.wrap(l.follow.named.dial)
+		side.primaries = l.follow.named.primaries
+		traffic, l.tracks = side.tracks.wrap(l.follow.named.dial), []*tracks{&side.tracks}
 	}
-	derive := func(pool, writeBuffer int, dialer dial) *redis.Client {
+	derive := func(pool, readBuffer, writeBuffer int, dialer dial) *redis.Client {
 		o := *given
 		o.ContextTimeoutEnabled = true
 		o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = limits.beyond(), limits.beyond(), limits.Command
 		o.DialTimeout = greetingFor(limits.Command)
 		greet := greetings{
-			given.CredentialsProvider, given.CredentialsProviderContext, given.Username, given.Password,
+			l, given.CredentialsProvider, given.CredentialsProviderContext, given.Username, given.Password,
 			given.OnConnect,
 		}
 		o.CredentialsProviderContext, o.OnConnect = greet.credentials, greet.connected
+		o.StreamingCredentialsProvider = streamed(l, given.StreamingCredentialsProvider)
 		o.DialerRetries = 1
 		o.MaxRetries = -1
 		o.PoolSize, o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = pool, 0, 0, 0
-		o.MaxConcurrentDials = pool
+		o.MaxConcurrentDials, o.ConnMaxIdleTime = pool, idle(given.ConnMaxIdleTime)
 		o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 		o.AutoPipelineOptions = nil
-		o.ReadBufferSize, o.WriteBufferSize = bufferSize, writeBuffer
-		o.PipelineReadBufferSize, o.PipelineWriteBufferSize = pipelineReadBuffer, pipelineWriteBuffer
+		o.ReadBufferSize, o.WriteBufferSize, o.PipelinePoolSize = readBuffer, writeBuffer, -1
 		o.ClientSideCache, o.ClientSideCacheConfig = nil, nil
 		o.PushNotificationProcessor = nil
 		o.Limiter = nil
-		o.Dialer = undaunted(bounded(l.interruptible(dialer)))
+		o.Dialer = undaunted(outspoken(bounded(interruptible(l.ended, dialer))))
 		if l.sentinel {
 			o.ConnMaxLifetime, o.ConnMaxLifetimeJitter = 0, 0 // it would need a Sentinel; see primary
 		}
 		return guarded(redis.NewClient(&o))
 	}
-	l.Traffic = derive(given.PoolSize, bufferSize, traffic)
-	l.Renewal = derive(renewalPool, pipelineWriteBuffer, renewal)
+	l.Traffic = derive(l.pooled(given.PoolSize), readBuffer, writeBuffer, traffic)
 	if l.sentinel {
-		l.probe = derive(1, bufferSize, l.follow.aside(limits).tracks.wrap(l.follow.named.probe))
-		l.follow.role = roleOf(l.probe)
+		aside := l.follow.aside(limits)
+		l.probe, l.tracks = derive(1, bufferSize, bufferSize, aside.tracks.wrap(l.follow.named.probe)),
+			append(l.tracks, &aside.tracks)
+		l.follow.role, l.follow.spare = roleOf(l.probe), roleOf(l.Traffic)
 		l.follow.named.roleAt = func(ctx context.Context, addr string, d dial) (*primaryRole, error) {
-			c := derive(1, bufferSize, func(ctx context.Context, network, _ string) (net.Conn, error) {
+			c := derive(1, bufferSize, bufferSize, func(ctx context.Context, network, _ string) (net.Conn, error) {
 				return d(ctx, network, addr)
 			})
 			defer func() { _ = c.Close() }()
@@ -143,44 +159,69 @@ func fromSingle(given *redis.Options, limits Limits) *Links {
 	return l
 }
 
+// idle is how long a connection may be idle until it is replaced, for an application that allows a time. Balancers
+// forget connections that are idle for longer than this: the first of them after four minutes. Go-redis's own limit is
+// longer, so it is taken for no choice of the application.
+func idle(given time.Duration) time.Duration {
+	const unset, limit = 30 * time.Minute, 200 * time.Second
+	if given == 0 || given == unset {
+		return limit
+	}
+	return given
+}
+
+// pooled returns the size of the pool of each node, for an application that has one of a given size.
+func (l *Links) pooled(given int) int {
+	l.callers = max(given, Exchanges)
+	return l.callers + reserve
+}
+
+// Callers is how many exchanges with a node callers may have under way, at the most, so that none of what else is sent
+// waits for a connection.
+func (l *Links) Callers() int { return l.callers }
+
 // sentinelAddr is the address that go-redis gives a client of NewFailoverClient.
 const sentinelAddr = "FailoverClient"
 
 func fromCluster(given *redis.ClusterOptions, limits Limits) *Links {
 	l := newLinks(limits)
 	l.sentinel = given.ClusterSlots != nil // by NewFailoverClusterClient: a cluster client of Sentinel
-	l.topology.invented = l.sentinel
+	if l.topology.invented = l.sentinel; !l.sentinel {
+		l.topology.seeds = newSeeds(given.Addrs, 2*greetingFor(limits.Command)+limits.Command, l.topology.noteKind)
+	}
 	dialer := given.Dialer
 	if dialer == nil {
 		dialer = redis.NewDialer(&redis.Options{
 			DialTimeout: greetingFor(limits.Command), TLSConfig: given.TLSConfig,
 		})
 	}
-	derive := func(pool, writeBuffer int, dialer dial) *redis.ClusterClient {
+	derive := func(pool int, dialer dial) *redis.ClusterClient {
 		o := *given
 		o.ContextTimeoutEnabled = true
 		o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = limits.beyond(), limits.beyond(), limits.Command
 		o.DialTimeout = greetingFor(limits.Command)
 		greet := greetings{
-			given.CredentialsProvider, given.CredentialsProviderContext, given.Username, given.Password,
+			l, given.CredentialsProvider, given.CredentialsProviderContext, given.Username, given.Password,
 			given.OnConnect,
 		}
 		o.CredentialsProviderContext, o.OnConnect = greet.credentials, greet.connected
+		o.StreamingCredentialsProvider = streamed(l, given.StreamingCredentialsProvider)
 		o.DialerRetries = 1
 		// A pipeline sleeps for the backoff before it follows a redirection; deadlines here are tight.
 		o.MaxRetries, o.MinRetryBackoff, o.MaxRetryBackoff = -1, -1, -1
 		o.PoolSize, o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = pool, 0, 0, 0
-		o.MaxConcurrentDials = pool
+		o.MaxConcurrentDials, o.ConnMaxIdleTime = pool, idle(given.ConnMaxIdleTime)
 		o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 		o.AutoPipelineOptions = nil
-		o.ReadBufferSize, o.WriteBufferSize = bufferSize, writeBuffer
-		o.PipelineReadBufferSize, o.PipelineWriteBufferSize = pipelineReadBuffer, pipelineWriteBuffer
+		o.ReadBufferSize, o.WriteBufferSize, o.PipelinePoolSize = readBuffer, writeBuffer, -1
 		o.PushNotificationProcessor = nil
 		o.NewClient = nil
+		o.Addrs = slices.Clone(given.Addrs) // a cluster client appends to it
+		l.askBy(&o)
 		// Scripts always go to the primary of their key's slot, whatever the application reads from.
 		o.ReadOnly, o.RouteByLatency, o.RouteRandomly = false, false, false
 		o.DisableRoutingPolicies = true
-		o.Dialer = undaunted(bounded(l.interruptible(dialer)))
+		o.Dialer = undaunted(outspoken(bounded(interruptible(l.ended, dialer))))
 		if l.sentinel {
 			o.ConnMaxLifetime, o.ConnMaxLifetimeJitter = limits.Life, 0
 			o.ClusterStateReloadInterval = limits.Life
@@ -190,13 +231,12 @@ func fromCluster(given *redis.ClusterOptions, limits Limits) *Links {
 		return cc
 	}
 	l.follow = newFollower(limits)
-	ofTraffic, ofRenewal := l.follow.side(true, limits), l.follow.side(true, limits)
-	traffic := derive(given.PoolSize, bufferSize, ofTraffic.tracks.wrap(dialer))
-	renewal := derive(renewalPool, pipelineWriteBuffer, ofRenewal.tracks.wrap(dialer))
-	ofTraffic.primaries, ofRenewal.primaries = mastersOf(traffic), mastersOf(renewal)
-	l.Traffic, l.Renewal = traffic, renewal
+	side := l.follow.side(true, limits)
+	l.tracks = []*tracks{&side.tracks}
+	traffic := derive(l.pooled(given.PoolSize), side.tracks.wrap(dialer))
+	side.primaries, l.Traffic = mastersOf(traffic), traffic
 	if l.sentinel {
-		l.follow.role, l.follow.pause = roleOf(renewal), pauseSentinel
+		l.follow.role, l.follow.pause = roleOf(traffic), pauseSentinel
 	}
 	return l
 }
@@ -207,23 +247,31 @@ func Nowhere() *Links { return &Links{} }
 // Close closes the derived clients and with them every connection, including those in use and those being
 // dialled.
 //
-// The order: ended is closed first, so dials return and nobody waits for a connection any more. Closing the
-// clients ends every exchange on an open connection, the follower's questions among them; so the follower can
-// be joined.
+// The order: ended is closed first, so dials return and nobody waits for a connection any more. Then every connection
+// is closed, also one that go-redis has not made part of a pool yet, because its server does not answer the greeting.
+// Closing the clients ends every exchange, the follower's questions among them; so the follower can be joined.
 func (l *Links) Close() error {
 	if l.Traffic == nil {
 		return nil
 	}
+	l.leave()
 	l.end()
+	l.topology.end()
+	defer l.topology.wait()
 	if l.follow != nil {
 		l.follow.end()
 		defer l.follow.joined.running.Wait()
 	}
+	defer func() {
+		for _, ts := range l.tracks {
+			ts.end()
+		}
+	}()
 	if l.probe == nil {
-		return errors.Join(l.Traffic.Close(), l.Renewal.Close())
+		return l.Traffic.Close()
 	}
 	defer l.follow.named.sentinels.end()
-	return errors.Join(l.Traffic.Close(), l.Renewal.Close(), l.probe.Close())
+	return errors.Join(l.Traffic.Close(), l.probe.Close())
 }
 
 // Slowness is how long the application's client takes to leave a Sentinel that hangs: 0 if it has none, and less than 0
@@ -249,20 +297,18 @@ func (l *Links) OnReplaced(fn func()) {
 	}
 }
 
-// Hook has a hook see what both clients send to servers, each time that it is sent. It must be set before the first
+// Hook has a hook see what is sent to servers, each time that it is sent. It must be set before the first
 // command. A cluster's nodes have it instead of the cluster, so that it sees the answers of each, and those commands
 // too that are sent to a node by itself.
 func (l *Links) Hook(hook redis.Hook) {
 	if l.Traffic == nil {
 		return
 	}
-	for _, c := range []redis.UniversalClient{l.Traffic, l.Renewal} {
-		if cc, ok := c.(*redis.ClusterClient); ok {
-			cc.OnNewNode(func(node *redis.Client) { node.AddHook(hook) })
-			continue
-		}
-		c.AddHook(hook)
+	if cc, ok := l.Traffic.(*redis.ClusterClient); ok {
+		cc.OnNewNode(func(node *redis.Client) { node.AddHook(hook) })
+		return
 	}
+	l.Traffic.AddHook(hook)
 }
 
 // Greeting is how long dialling and greeting may take together.
@@ -299,7 +345,7 @@ func Node(ctx context.Context, c redis.UniversalClient, key string) (*redis.Clie
 	return c.(*redis.Client), nil
 }
 
-// NodeAt returns the client of the cluster's primary at addr, the target of a redirection.
+// NodeAt returns the client of the cluster's primary at an [Address], the target of a redirection.
 func NodeAt(ctx context.Context, c redis.UniversalClient, addr string) (*redis.Client, error) {
 	cc, ok := c.(*redis.ClusterClient)
 	if !ok {
@@ -307,7 +353,7 @@ func NodeAt(ctx context.Context, c redis.UniversalClient, addr string) (*redis.C
 	}
 	var at atomic.Pointer[redis.Client]
 	err := cc.ForEachMaster(ctx, func(_ context.Context, node *redis.Client) error {
-		if node.Options().Addr == addr {
+		if Address(node.Options().Addr) == addr {
 			at.Store(node)
 		}
 		return nil
@@ -320,23 +366,34 @@ func NodeAt(ctx context.Context, c redis.UniversalClient, addr string) (*redis.C
 
 // Moved tells a cluster client that its map of the slots is out of date.
 func (l *Links) Moved(ctx context.Context) {
-	for _, c := range []redis.UniversalClient{l.Traffic, l.Renewal} {
-		if cc, ok := c.(*redis.ClusterClient); ok {
-			cc.ReloadState(ctx)
-		}
+	if cc, ok := l.Traffic.(*redis.ClusterClient); ok {
+		cc.ReloadState(ctx)
 	}
 }
 
-// Shard names the node that serves key, without waiting for the network once the map of the slots was read.
-// It is "" for a single node, and for a cluster whose map is unavailable.
+// Shard names the node that serves key. It asks nobody: it is "" for a single node, and for a cluster until Ready knows
+// the map of the slots.
 func (l *Links) Shard(ctx context.Context, key string) string {
 	cc, ok := l.Traffic.(*redis.ClusterClient)
-	if !ok {
+	if !ok || !l.topology.mapped.Load() {
 		return ""
 	}
+	name := shardOf(ctx, cc, key)
+	if name != "" && !l.topology.shards.has(name) {
+		l.topology.shards.add(name, key, func(key string) string { return shardOf(ctx, cc, key) })
+	}
+	return name
+}
+
+func shardOf(ctx context.Context, cc *redis.ClusterClient, key string) string {
 	c, err := cc.MasterForKey(ctx, key)
 	if err != nil {
 		return ""
 	}
 	return c.Options().Addr
+}
+
+// Serves reports that a node which Shard has named may still serve keys. What is known of another one can be forgotten.
+func (l *Links) Serves(name string) bool {
+	return !l.Cluster() || !l.topology.mapped.Load() || l.topology.shards.has(name)
 }

@@ -30,10 +30,10 @@ func FromNode(
 			ErrUnsupported)
 	}
 	derived := fromSingle(given, limits)
-	defer func() { _, _ = derived.Traffic.Close(), derived.Renewal.Close() }() // they have not dialled
-	o := *derived.Renewal.(*redis.Client).Options()
+	defer func() { _ = derived.Traffic.Close() }() // it has not dialled
+	o := *derived.Traffic.(*redis.Client).Options()
 	o.MaxRetries = -1 // go-redis has turned -1 into 0, which would mean its default now
-	o.PoolSize, o.PipelinePoolSize = 1, -1
+	o.PoolSize = 1
 	connected := o.OnConnect
 	o.OnConnect = func(ctx context.Context, conn *redis.Conn) error {
 		if err := connected(ctx, conn); err != nil {

@@ -58,30 +58,25 @@ func TestDerivedOptionsOfASingleNode(t *testing.T) {
 			l := from(t, rdb)
 			require.False(t, l.Cluster())
 			require.Zero(t, l.Life())
-			for role, derived := range map[string]redis.UniversalClient{
-				"traffic": l.Traffic, "renewal": l.Renewal,
-			} {
-				t.Run(role, func(t *testing.T) {
-					o := derived.(*redis.Client).Options()
-					require.True(t, o.ContextTimeoutEnabled)
-					for _, d := range []time.Duration{o.ReadTimeout, o.WriteTimeout} {
-						require.Equal(t, limits.Command+200*time.Millisecond, d, "a command's own deadline is the first")
-					}
-					for _, d := range []time.Duration{o.PoolTimeout, o.DialTimeout / 2} {
-						require.Equal(t, limits.Command, d)
-					}
-					require.Zero(t, o.MaxRetries)
-					require.Equal(t, 1, o.DialerRetries)
-					require.Zero(t, o.MinIdleConns, "nothing is sent before it is needed")
-					require.Zero(t, o.MaxActiveConns)
-					require.Equal(t, rdb.Options().Addr, o.Addr)
-					require.Equal(t, rdb.Options().Network, o.Network)
-					require.Equal(t, rdb.Options().ConnMaxLifetime, o.ConnMaxLifetime,
-						"the application knows how long its servers keep one")
-				})
+			o := l.Traffic.(*redis.Client).Options()
+			require.True(t, o.ContextTimeoutEnabled)
+			for _, d := range []time.Duration{o.ReadTimeout, o.WriteTimeout} {
+				require.Equal(t, limits.Command+200*time.Millisecond, d, "a command's own deadline is the first")
 			}
-			require.Equal(t, rdb.Options().PoolSize, l.Traffic.(*redis.Client).Options().PoolSize)
-			require.LessOrEqual(t, l.Renewal.(*redis.Client).Options().PoolSize, 2)
+			for _, d := range []time.Duration{o.PoolTimeout, o.DialTimeout / 2} {
+				require.Equal(t, limits.Command, d)
+			}
+			require.Zero(t, o.MaxRetries)
+			require.Equal(t, 1, o.DialerRetries)
+			require.Zero(t, o.MinIdleConns, "nothing is sent before it is needed")
+			require.Zero(t, o.MaxActiveConns)
+			require.Equal(t, rdb.Options().Addr, o.Addr)
+			require.Equal(t, rdb.Options().Network, o.Network)
+			require.Equal(t, rdb.Options().ConnMaxLifetime, o.ConnMaxLifetime,
+				"the application knows how long its servers keep one")
+			require.Greater(t, o.PoolSize, max(rdb.Options().PoolSize, links.Exchanges),
+				"a renewal does not wait for an exchange of callers")
+			require.Equal(t, -1, o.PipelinePoolSize, "every request can use any connection")
 		})
 	}
 }
@@ -108,7 +103,7 @@ func TestDerivedClientsKeepIdentityAndSecrets(t *testing.T) {
 		Password: "word", Protocol: 2, TLSConfig: secret, OnConnect: connected,
 		CredentialsProvider: credentials,
 	})
-	c := from(t, cluster).Renewal.(*redis.ClusterClient).Options()
+	c := from(t, cluster).Traffic.(*redis.ClusterClient).Options()
 	require.Equal(t, []any{[]string{"redis.test:1", "redis.test:2"}, "app", "user", "word", 2},
 		[]any{c.Addrs, c.ClientName, c.Username, c.Password, c.Protocol})
 	require.Same(t, secret, c.TLSConfig)
@@ -142,22 +137,20 @@ func TestDerivedOptionsOfACluster(t *testing.T) {
 			l := from(t, rdb)
 			require.True(t, l.Cluster())
 			require.Zero(t, l.Life())
-			for _, derived := range []redis.UniversalClient{l.Traffic, l.Renewal} {
-				o := derived.(*redis.ClusterClient).Options()
-				require.True(t, o.ContextTimeoutEnabled)
-				for _, d := range []time.Duration{o.ReadTimeout, o.WriteTimeout} {
-					require.Equal(t, limits.Command+200*time.Millisecond, d, "a command's own deadline is the first")
-				}
-				for _, d := range []time.Duration{o.PoolTimeout, o.DialTimeout / 2} {
-					require.Equal(t, limits.Command, d)
-				}
-				require.False(t, o.ReadOnly || o.RouteByLatency || o.RouteRandomly)
-				require.LessOrEqual(t, o.MaxRetries, 0)
-				require.Positive(t, o.MaxRedirects)
-				require.Equal(t, 1, o.DialerRetries)
-				require.Zero(t, o.MinIdleConns)
-				require.Zero(t, o.MaxActiveConns)
+			o := l.Traffic.(*redis.ClusterClient).Options()
+			require.True(t, o.ContextTimeoutEnabled)
+			for _, d := range []time.Duration{o.ReadTimeout, o.WriteTimeout} {
+				require.Equal(t, limits.Command+200*time.Millisecond, d, "a command's own deadline is the first")
 			}
+			for _, d := range []time.Duration{o.PoolTimeout, o.DialTimeout / 2} {
+				require.Equal(t, limits.Command, d)
+			}
+			require.False(t, o.ReadOnly || o.RouteByLatency || o.RouteRandomly)
+			require.LessOrEqual(t, o.MaxRetries, 0)
+			require.Positive(t, o.MaxRedirects)
+			require.Equal(t, 1, o.DialerRetries)
+			require.Zero(t, o.MinIdleConns)
+			require.Zero(t, o.MaxActiveConns)
 		})
 	}
 }

@@ -54,12 +54,13 @@ var (
 
 func newPrimary(given *redis.Options, limits Limits, replaced func()) *primary {
 	limit := greetingFor(limits.Command)
-	return &primary{
-		sentinels: newSentinels(given.Dialer, limit, given.ReadTimeout),
-		replaced:  replaced,
-		straight:  func(conn net.Conn) dial { return again(conn, given.TLSConfig, limit) },
-		trust:     trust{period: max(limits.Life, leastTrust), turned: make(chan struct{})},
+	p := &primary{
+		replaced: replaced,
+		straight: func(conn net.Conn) dial { return again(conn, given.TLSConfig, limit) },
+		trust:    trust{period: max(limits.Life, leastTrust), turned: make(chan struct{})},
 	}
+	p.sentinels = newSentinels(given.Dialer, limit, given.ReadTimeout, p.named)
+	return p
 }
 
 // dial connects to the primary, once it is trusted.
@@ -74,7 +75,8 @@ func (p *primary) probe(ctx context.Context, network, _ string) (net.Conn, error
 
 // connect dials the last known primary if it is good enough, and otherwise waits until it is, or a Sentinel answers.
 //
-// The question's own connection goes to one of those who wait for one; the others dial then.
+// The question's own connection goes to one of those who wait for one; the others dial then. A question has less time
+// than a call may have, so if it was too little for the dial, it is asked again.
 func (p *primary) connect(ctx context.Context, network string, good func(time.Time) bool) (net.Conn, error) {
 	for {
 		p.mu.Lock()
@@ -86,7 +88,7 @@ func (p *primary) connect(ctx context.Context, network string, good func(time.Ti
 		p.waiting++
 		p.mu.Unlock()
 		conn, err := p.await(ctx, turned)
-		if conn != nil || err != nil {
+		if conn != nil || err != nil && (!late(err) || ctx.Err() != nil) {
 			return conn, err
 		}
 	}
@@ -96,7 +98,7 @@ func (p *primary) connect(ctx context.Context, network string, good func(time.Ti
 func (p *primary) await(ctx context.Context, turned <-chan struct{}) (net.Conn, error) {
 	var err error
 	select {
-	case answer := <-p.sentinels.inquire(p.named):
+	case answer := <-p.sentinels.inquire():
 		err = answer.Err
 	case <-turned:
 	case <-ctx.Done():
@@ -127,7 +129,7 @@ func (p *primary) primaries(ctx context.Context) ([]string, error) {
 	go func() { heir <- p.heir(ctx) }()
 	var err error
 	select {
-	case answer := <-p.sentinels.inquire(p.named):
+	case answer := <-p.sentinels.inquire():
 		err = answer.Err
 	case <-ctx.Done():
 		err = ctx.Err()
@@ -173,11 +175,17 @@ func (p *primary) heir(ctx context.Context) (promoted string) {
 	return promoted
 }
 
-// named records the server that a Sentinel named, and passes the connection to a call that waits for one.
-func (p *primary) named(conn net.Conn) {
+// named records the server that a Sentinel named, and passes the connection to a call that waits for one. One that
+// cannot be dialled is trusted if it was known before: where nobody gets a new connection, those that stand must stay.
+func (p *primary) named(addr string, conn net.Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	addr := peerOf(conn)
+	if conn == nil {
+		if addr == p.trust.addr {
+			p.trust.again(time.Now())
+		}
+		return
+	}
 	if p.trust.addr != "" && addr != p.trust.addr {
 		p.replaced()
 	}
@@ -202,6 +210,13 @@ func (p *primary) stale(now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.trust.stale(now)
+}
+
+// namedSince reports that a Sentinel has named the trusted primary since a time, or it was confirmed.
+func (p *primary) namedSince(at time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.trust.confirmed.After(at)
 }
 
 // heard examines what a server answered to ROLE, for which it was asked at some moment.

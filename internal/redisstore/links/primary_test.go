@@ -135,16 +135,16 @@ func TestAQuestionOutlivesItsCallers(t *testing.T) {
 		})
 		before := s.asked.Load()
 		for range 10 {
-			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			ctx, cancel := context.WithTimeout(t.Context(), 40*time.Millisecond)
 			_, err := p.dial(ctx, "tcp", sentinelAddr)
 			require.ErrorIs(t, err, errUnconfirmed)
 			cancel()
 		}
 		require.Equal(t, before+1, s.asked.Load())
+		s.name("b")
 		err := <-hung
 		require.ErrorIs(t, err, errSlow)
 		require.False(t, errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded))
-		s.name("b")
 		synctest.Wait()
 		conn, err := p.dial(t.Context(), "tcp", sentinelAddr)
 		require.NoError(t, err)

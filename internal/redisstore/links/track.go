@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math"
 	"net"
 	"slices"
 	"sync"
@@ -16,6 +17,11 @@ import (
 // tracks are the open connections of a derived client. Those to a server that is no longer a primary can be
 // closed at once, in use or not. They notice what raises doubt about a server.
 //
+// They notice, too, what raises doubt about connections. Balancers and firewalls forget those that were idle for some
+// minutes, and tell neither side. So when a request is not answered, the connections to its server that are idle and of
+// which nothing has come since it was sent are closed: each could cost another request the same time. What has answered
+// since then stays. If it is the server that does not answer, they are made again when it does.
+//
 // mu also settles the race of a dial with leave. If leave comes first, wrap finds the server among left and
 // closes the new connection. If wrap comes first, leave finds the connection among open.
 type tracks struct {
@@ -23,13 +29,13 @@ type tracks struct {
 	used     func()        // something is about to be sent
 	doubtful func()        // a connection failed, or was refused
 	silence  time.Duration // how long an answer may be outstanding
+	made     atomic.Int64  // how many connections were made
 
 	mu   sync.Mutex // guards all below
 	open map[*track]struct{}
 	left map[string]time.Time // servers that were left, and when
+	over bool                 // no connection is made any more
 }
-
-var errLeft = errors.New("this server is no longer a primary")
 
 // track is one connection.
 //
@@ -38,9 +44,12 @@ var errLeft = errors.New("this server is no longer a primary")
 // server then hangs, the command's own deadline ends the exchange, and the next one raises doubt.
 type track struct {
 	net.Conn
-	of    *tracks
-	addr  string
-	asked atomic.Int64 // when the exchange under way was sent, in ns of the wall clock; 0: there is none
+	of     *tracks
+	addr   string
+	socket syscall.RawConn             // nil: there is none that may be looked at, as below TLS
+	over   atomic.Pointer[closedError] // why nothing may be sent on it any more; nil: it may
+	asked  atomic.Int64                // when the exchange under way was sent, in ns of the wall clock; 0: none is
+	heard  atomic.Int64                // when something came last, or it was made
 }
 
 // wrap makes a dialer register its connections.
@@ -52,12 +61,20 @@ func (ts *tracks) wrap(d dial) dial {
 			ts.doubtful()
 			return nil, err
 		}
-		t := &track{Conn: conn, of: ts, addr: addr}
+		t := &track{Conn: conn, of: ts, addr: Address(addr)}
+		t.heard.Store(time.Now().UnixNano())
 		if !ts.dialled {
 			t.addr = peerOf(conn)
 		}
+		if socket, ok := conn.(syscall.Conn); ok {
+			t.socket, _ = socket.SyscallConn()
+		}
 		ts.mu.Lock()
 		defer ts.mu.Unlock()
+		if ts.over {
+			_ = conn.Close()
+			return nil, errEnded
+		}
 		if at, ok := ts.left[t.addr]; ok && time.Since(at) < doubt {
 			_ = conn.Close() // it was chosen before that was known
 			return nil, &net.OpError{Op: "dial", Net: network, Err: errLeft}
@@ -66,25 +83,47 @@ func (ts *tracks) wrap(d dial) dial {
 			ts.open = make(map[*track]struct{})
 		}
 		ts.open[t] = struct{}{}
-		if socket, ok := conn.(syscall.Conn); ok {
-			return &trackedSocket{t, socket}, nil
-		}
+		ts.made.Add(1)
 		return t, nil
 	}
 }
 
-// trackedSocket is a track that exposes its socket.
-type trackedSocket struct {
-	*track
-	socket syscall.Conn
+// SyscallConn implements [syscall.Conn]. Go-redis looks at a socket before it uses the connection again.
+func (t *track) SyscallConn() (syscall.RawConn, error) { return (*tracked)(t), nil }
+
+// tracked is the socket of a track. It fails if nothing may be sent any more, also where no socket would show that.
+type tracked track
+
+// Read implements [syscall.RawConn].
+func (t *tracked) Read(look func(fd uintptr) bool) error {
+	switch {
+	case t.over.Load() != nil:
+		return net.ErrClosed
+	case t.socket == nil:
+		return nil
+	}
+	return t.socket.Read(look)
 }
 
-// SyscallConn implements [syscall.Conn].
-func (t *trackedSocket) SyscallConn() (syscall.RawConn, error) { return t.socket.SyscallConn() }
+// Write implements [syscall.RawConn].
+func (t *tracked) Write(do func(fd uintptr) bool) error {
+	if t.socket == nil {
+		return errors.ErrUnsupported
+	}
+	return t.socket.Write(do)
+}
+
+// Control implements [syscall.RawConn].
+func (t *tracked) Control(do func(fd uintptr)) error {
+	if t.socket == nil {
+		return errors.ErrUnsupported
+	}
+	return t.socket.Control(do)
+}
 
 func peerOf(conn net.Conn) string {
 	if addr := conn.RemoteAddr(); addr != nil {
-		return addr.String()
+		return Address(addr.String())
 	}
 	return ""
 }
@@ -94,6 +133,7 @@ func (t *track) Write(p []byte) (int, error) {
 	t.of.used()
 	t.asked.CompareAndSwap(0, time.Now().UnixNano())
 	n, err := t.Conn.Write(p)
+	err = t.explain("write", err)
 	t.judge(err)
 	return n, err
 }
@@ -101,30 +141,60 @@ func (t *track) Write(p []byte) (int, error) {
 // Read implements [net.Conn].
 func (t *track) Read(p []byte) (int, error) {
 	n, err := t.Conn.Read(p)
-	if n > 0 {
+	switch asked := t.asked.Load(); {
+	case n > 0:
+		t.heard.Store(time.Now().UnixNano())
 		t.asked.Store(0)
-		if p[0] == '-' && refusesItsRole(p[:n]) {
+		if p[0] == '-' && refuses(p[:n]) {
+			why := refusal(p[:n])
+			t.over.Store(why) // a new one may lead to a server that serves
+			t.of.distrust(t.addr, math.MaxInt64, why)
 			t.of.doubtful()
 		}
+	case asked != 0 && timedOut(err):
+		t.of.distrust(t.addr, asked, errSuspected)
 	}
+	err = t.explain("read", err)
 	t.judge(err)
 	return n, err
 }
 
-// refusesItsRole reports that a reply comes from a server that cannot serve as the primary of its keys.
-func refusesItsRole(reply []byte) bool {
-	for _, word := range []string{"-READONLY", "-CLUSTERDOWN", "-MASTERDOWN"} {
+// distrust closes the idle connections to a server of which nothing has come since a time. One of them may have been
+// taken for a request that is about to be sent.
+func (ts *tracks) distrust(addr string, since int64, why *closedError) {
+	var idle []*track
+	ts.mu.Lock()
+	for t := range ts.open {
+		if t.addr == addr && t.asked.Load() == 0 && t.heard.Load() < since && t.over.CompareAndSwap(nil, why) {
+			idle = append(idle, t)
+		}
+	}
+	ts.mu.Unlock()
+	for _, t := range idle {
+		_ = t.Conn.Close()
+	}
+}
+
+func timedOut(err error) bool {
+	timeout, ok := errors.AsType[net.Error](err)
+	return ok && timeout.Timeout()
+}
+
+// refuses reports that a reply comes from a server that cannot serve as the primary of its keys: it is no primary, or
+// it was started anew and has not read its data yet.
+func refuses(reply []byte) bool {
+	for _, word := range []string{"-READONLY", "-CLUSTERDOWN", "-MASTERDOWN", "-LOADING"} {
 		if bytes.HasPrefix(reply, []byte(word)) {
 			return true
 		}
 	}
-	return false
+	// Redis 6 answers so from inside a script.
+	return bytes.HasPrefix(reply, []byte("-ERR Error running script")) && bytes.Contains(reply, []byte("-READONLY "))
 }
 
 // judge handles a failure. A timeout is none: the follower notices silence by itself, and earlier.
 func (t *track) judge(err error) {
-	var timeout net.Error
-	if err == nil || errors.Is(err, net.ErrClosed) || errors.As(err, &timeout) && timeout.Timeout() {
+	if err == nil || errors.Is(err, net.ErrClosed) || timedOut(err) {
 		return
 	}
 	t.of.doubtful()
@@ -180,21 +250,36 @@ func (ts *tracks) presumed() (all []string) {
 	return all
 }
 
-// peer returns the server of the only connection; "" if there is none.
-func (ts *tracks) peer() string {
-	for addr := range ts.peers() {
-		return addr
-	}
-	return ""
-}
-
-// retire ends all connections. Exchanges under way fail at once.
-func (ts *tracks) retire() {
+// peer returns the server of all connections; "" if there is none, or if there are several.
+func (ts *tracks) peer() (addr string) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	for t := range ts.open {
+		if addr != "" && t.addr != addr {
+			return ""
+		}
+		addr = t.addr
+	}
+	return addr
+}
+
+// retire ends all connections. Exchanges under way fail at once.
+func (ts *tracks) retire(why *closedError) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	for t := range ts.open {
+		t.over.Store(why)
 		_ = t.Conn.Close()
 	}
+}
+
+// end ends all connections, and prevents new ones. Go-redis closes those that it has made, and not one that it is
+// greeting: a subscription would wait for that greeting, and the end of the client for the subscription.
+func (ts *tracks) end() {
+	ts.mu.Lock()
+	ts.over = true
+	ts.mu.Unlock()
+	ts.retire(errEnded)
 }
 
 // leave ends all connections to a server, and prevents new ones for a while. Exchanges under way fail at once.
@@ -206,6 +291,7 @@ func (ts *tracks) leave(addr string) {
 	defer ts.mu.Unlock()
 	for t := range ts.open {
 		if t.addr == addr {
+			t.over.Store(errLeft)
 			_ = t.Conn.Close()
 		}
 	}

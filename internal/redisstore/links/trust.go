@@ -37,13 +37,21 @@ func (t *trust) begin(addr string, at time.Time) {
 	if addr != t.addr {
 		t.role = nil
 	}
-	t.addr, t.replicas, t.moments = addr, nil, nil
-	t.confirm(at)
+	t.addr = addr
+	t.again(at)
+	t.wake()
 }
+
+// again records that the server was named once more. Nobody is woken: the waiting calls could not dial it.
+func (t *trust) again(at time.Time) { t.confirmed, t.replicas, t.moments = at, nil, nil }
 
 // confirm records a moment at which the server was the primary, and wakes the dials that wait for it.
 func (t *trust) confirm(at time.Time) {
 	t.confirmed = at
+	t.wake()
+}
+
+func (t *trust) wake() {
 	close(t.turned)
 	t.turned = make(chan struct{})
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // deadline is a context with its own deadline: go-redis applies that to the connection, and no timer is needed.
@@ -48,10 +46,23 @@ func WithinAll(ctx context.Context, limit, all time.Duration) context.Context {
 }
 
 // Together returns a context for one exchange that carries several requests. It does not end with theirs, and has a
-// time limit of its own. If a connection has to be greeted, each of their deadlines moves too, by its own limit.
-func Together(requests []context.Context, limit time.Duration) context.Context {
+// time limit of its own, and less if it uses a connection that is there. If a connection has to be greeted, each of
+// their deadlines moves too, by its own limit.
+func Together(requests []context.Context, there, limit time.Duration) context.Context {
 	return &deadline{
-		Context: context.Background(), limit: limit, at: time.Now().Add(limit), requests: requests,
+		Context: context.Background(), limit: limit, at: time.Now().Add(there), requests: requests,
+	}
+}
+
+// Sooner returns a context for an exchange of ctx that has less time over a connection that is there. If one has to be
+// greeted, it has as long as ctx, whose deadline moves too.
+func Sooner(ctx context.Context, there time.Duration) context.Context {
+	d := deadlineOf(ctx)
+	if d == nil {
+		return ctx
+	}
+	return &deadline{
+		Context: ctx, limit: d.limit, end: d.end, at: time.Now().Add(there), requests: []context.Context{ctx},
 	}
 }
 
@@ -117,37 +128,4 @@ func greeted(ctx context.Context) {
 	if d := deadlineOf(ctx); d != nil {
 		d.extend(func(limit time.Duration) time.Duration { return limit })
 	}
-}
-
-// greetings are the options by which go-redis shows the progress of a connection: it asks for the credentials
-// before the first command, and calls OnConnect after the last.
-//
-// A struct per client, used by every connection that it makes; nothing in it changes.
-type greetings struct {
-	provider   func() (username, password string)
-	withCtx    func(ctx context.Context) (username, password string, err error)
-	user, pass string
-	onConnect  func(ctx context.Context, conn *redis.Conn) error
-}
-
-func (g greetings) credentials(ctx context.Context) (username, password string, err error) {
-	greets(ctx)
-	switch {
-	case g.withCtx != nil:
-		return g.withCtx(ctx)
-	case g.provider != nil:
-		username, password = g.provider()
-		return username, password, nil
-	}
-	return g.user, g.pass, nil
-}
-
-func (g greetings) connected(ctx context.Context, conn *redis.Conn) error {
-	if g.onConnect != nil {
-		if err := g.onConnect(ctx, conn); err != nil {
-			return err
-		}
-	}
-	greeted(ctx)
-	return nil
 }

@@ -53,8 +53,8 @@ func TestAGreetingMovesTheDeadlinesOfAllRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		long, cancel := context.WithCancel(Within(t.Context(), time.Second))
 		short, bound := Within(t.Context(), 100*time.Millisecond), WithinAll(t.Context(), time.Second, 1200*time.Millisecond)
-		exchange := Together([]context.Context{long, short, bound, t.Context()}, 2*time.Second)
-		require.Equal(t, 2*time.Second, left(exchange))
+		exchange := Together([]context.Context{long, short, bound, t.Context()}, 1500*time.Millisecond, 2*time.Second)
+		require.Equal(t, 1500*time.Millisecond, left(exchange), "over a connection that is there")
 		time.Sleep(50 * time.Millisecond)
 		greets(exchange)
 		require.Equal(t, 3*time.Second, left(exchange))
@@ -69,5 +69,26 @@ func TestAGreetingMovesTheDeadlinesOfAllRequests(t *testing.T) {
 		cancel()
 		require.NoError(t, exchange.Err())
 		require.Nil(t, exchange.Done())
+	})
+}
+
+// An exchange that has less time over a connection that is there has as much as any other over a new one. So has the
+// request that it carries, up to its end.
+func TestAGreetingMovesASoonerDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const limit = time.Second
+		request := WithinAll(t.Context(), limit, 2200*time.Millisecond)
+		first := Sooner(request, limit/2)
+		require.Equal(t, limit/2, left(first))
+		require.Equal(t, limit, left(request))
+		time.Sleep(100 * time.Millisecond)
+		greets(first)
+		require.Equal(t, 2*limit, left(first))
+		require.Equal(t, 2*limit, left(request))
+		time.Sleep(1500 * time.Millisecond)
+		greeted(first)
+		require.Equal(t, 600*time.Millisecond, left(first), "not beyond the end")
+		require.Equal(t, left(request), left(first))
+		require.Equal(t, t.Context(), Sooner(t.Context(), limit), "one that has no limit of ours")
 	})
 }

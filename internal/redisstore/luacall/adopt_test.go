@@ -55,3 +55,29 @@ func TestAdoptBeyondNotAfter(t *testing.T) {
 		})
 	})
 }
+
+// What is minted for a hold is a range of its own, above all earlier ones, and changes nothing but the token. Where no
+// hold stands nothing is minted (defect G47).
+func TestMint(t *testing.T) {
+	everywhere(t, func(t *testing.T, p *place) {
+		first := run(p, p.acquire(alice))
+		require.Zero(t, first.Spare, "it is the name's first")
+		got := run(p, p.mintFor(alice))
+		require.Equal(t, luacall.Held, got.Status)
+		require.Positive(t, got.Now)
+		require.Greater(t, got.Fence-got.Spare, first.Fence)
+		require.Equal(t, got.Fence, p.stored())
+		copied := run(p, p.mintFor(alice))
+		require.Greater(t, copied.Fence-copied.Spare, got.Fence)
+		p.heldOnce(alice)
+		p.unchanged(func() {
+			require.Equal(t, luacall.Gone, run(p, p.mintFor(bob)).Status)
+			late := luacall.MintArgs{Lock: p.lock, Token: p.token, ID: alice, NotAfter: p.now() - 1, FenceTTL: -1}
+			require.Equal(t, luacall.TooLate, run(p, luacall.Mint(late)).Status)
+		})
+		run(p, p.release(alice))
+		require.Equal(t, luacall.Gone, run(p, p.mintFor(alice)).Status)
+		p.free()
+		require.Greater(t, run(p, p.acquire(bob)).Fence, copied.Fence)
+	})
+}

@@ -75,8 +75,10 @@ func acquireAllReply(v []int64, members int) (AcquireAllReply, error) {
 	case err != nil:
 	case status.Wrote():
 		want += members
-	case status == Busy && (v[1] < 1 || v[1] > int64(members)):
-		err = &ReplyError{fmt.Sprintf("lock %d of %d", v[1], members)}
+	case status == Busy:
+		if want++; v[1] < 1 || v[1] > int64(members) {
+			err = &ReplyError{fmt.Sprintf("lock %d of %d", v[1], members)}
+		}
 	}
 	if err == nil && len(v) != want {
 		err = wrongLength(v, want)
@@ -85,6 +87,9 @@ func acquireAllReply(v []int64, members int) (AcquireAllReply, error) {
 		return AcquireAllReply{}, err
 	}
 	reply := store.AcquireAllReply{Status: status, Which: int(v[1]) - 1, PTTL: milliseconds(v[2]), Fences: v[4:]}
+	if status == Busy {
+		reply.Recalled, reply.Fences = v[4] != 0, nil
+	}
 	return AcquireAllReply{reply, v[3]}, nil
 }
 

@@ -26,6 +26,7 @@ func BenchmarkScripts(b *testing.B) {
 		{"renew", true, func() { run(p, p.renew(alice, lease)) }},
 		{"inspect", true, func() { run(p, p.inspect()) }},
 		{"levels", true, func() { depth++; run(p, p.levels(alice, depth, depth+1)) }},
+		{"mint", true, func() { run(p, p.mintFor(alice)) }},
 		{"adopt", true, func() { run(p, p.adopt(holders[turn%2], holders[(turn+1)%2])); turn++ }},
 		{"release of nothing", false, func() { run(p, p.release(alice)) }},
 	} {

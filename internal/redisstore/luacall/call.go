@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // Conn runs one command: [*redis.Client], [*redis.ClusterClient], [*redis.Conn].
@@ -64,15 +66,37 @@ func (c *Call[R]) Run(ctx context.Context, conn Conn) (R, error) {
 		return c.run(ctx, conn)
 	}
 	cmd := c.command(ctx, c.args)
-	err := conn.Process(ctx, cmd)
+	err := c.late(cmd, conn.Process(ctx, cmd))
 	if Unknown(err) {
 		cmd = c.command(ctx, c.full())
-		err = conn.Process(ctx, cmd)
+		err = c.late(cmd, conn.Process(ctx, cmd))
 	}
 	if other := c.standIn(err); other != nil {
 		return other.Run(ctx, conn)
 	}
 	return c.result(cmd, err)
+}
+
+// late has a caller that left learn what the answer means that came then. A server that did not know the script, or got
+// it too late, has carried nothing out, and that a request is impossible concerns nobody else: these are no outcomes.
+func (c *Call[R]) late(cmd redis.Cmder, err error) error {
+	left, ok := errors.AsType[*store.Left](err)
+	if !ok {
+		return err
+	}
+	outcome := left.Outcome
+	left.Outcome = func() error {
+		err := outcome()
+		if _, refused := Capacity(err); refused || Unknown(err) {
+			return store.ErrUnsent
+		}
+		reply, err := c.result(cmd, err)
+		if late, ok := any(reply).(interface{ Late() bool }); ok && err == nil && late.Late() {
+			return store.ErrUnsent
+		}
+		return err
+	}
+	return err
 }
 
 // RunAll sends the calls in one pipeline, on a cluster in one per node, and stores in each its own

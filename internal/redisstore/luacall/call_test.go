@@ -21,6 +21,7 @@ func TestRunAfterScriptFlush(t *testing.T) {
 		func() error { _, err := p.renew(alice, lease).Run(t.Context(), p.rdb); return err },
 		func() error { _, err := p.inspect().Run(t.Context(), p.rdb); return err },
 		func() error { _, err := p.levels(alice, 2, 1).Run(t.Context(), p.rdb); return err },
+		func() error { _, err := p.mintFor(alice).Run(t.Context(), p.rdb); return err },
 		func() error { _, err := p.adopt(alice, carol).Run(t.Context(), p.rdb); return err },
 		func() error { _, err := p.retain(carol, bob, never>>10).Run(t.Context(), p.rdb); return err },
 		func() error { _, err := p.release(bob).Run(t.Context(), p.rdb); return err },

@@ -55,6 +55,7 @@ func TestStrangersAreNotTouched(t *testing.T) {
 				p.unchanged(func() {
 					untouched(p, isHash, p.levels(alice, 1, 2))
 					untouched(p, isHash, p.release(alice))
+					untouched(p, isHash, p.mintFor(alice))
 					untouched(p, isHash, p.adopt(alice, bob))
 					untouched(p, isHash, p.retain(alice, bob, never>>10))
 					want := luacall.RenewConflict

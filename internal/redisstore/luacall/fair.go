@@ -74,6 +74,9 @@ func decodeFairAcquire(value any) (FairReply, error) {
 		Status: r.status(0, acquired), Fence: r.fence(1), PTTL: r.ttl(2),
 		Ticket: r.int(4), Lapsed: r.int(5) == 1, Spare: r.int(7), Next: r.int(8), Swapped: r.int(9) == 1,
 	}, r.int(3)}, Foreign: r.int(6) == 1}
+	if reply.Status == Busy {
+		reply.Recalled, reply.Spare = reply.Spare != 0, 0
+	}
 	return reply, r.err
 }
 

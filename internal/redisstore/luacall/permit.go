@@ -29,6 +29,8 @@ type Permits struct {
 	Channel string // on which the waiters listen
 	Sharded bool   // publish by SPUBLISH, as clusters do
 	Unused  int64  // ms after the last use at which the keys expire; 0: they are kept
+
+	Capacity int64 // that a PermitAcquire sets where none is set; 0: none
 }
 
 func (p Permits) check() error {
@@ -72,11 +74,11 @@ const NoCapacity = -1
 // extracts the capacity from its error. A capacity of zero is a pause, and not such an error.
 func PermitAcquire(p Permits, h PermitHold, lease, notAfter int64) *Call[AcquireReply] {
 	if err := check("permit_acquire", p.check(), checkID(h.ID),
-		checkCount(h.Count, 1, MaxPermits), checkTTL("lease", lease)); err != nil {
+		checkCount(h.Count, 1, MaxPermits), checkCount(p.Capacity, 0, MaxCount), checkTTL("lease", lease)); err != nil {
 		return refuse[AcquireReply](err)
 	}
 	call := newCall[AcquireReply](&permitAcquireScript, 2, nil,
-		p.Free, p.Leases, h.ID, h.Count, lease, notAfter, p.Channel, p.kind(), p.Unused)
+		p.Free, p.Leases, h.ID, h.Count, lease, notAfter, p.Capacity, p.Channel, p.kind(), p.Unused)
 	call.ints = acquireReply
 	return call
 }

@@ -139,6 +139,10 @@ func (p *place) levels(id string, from, to int64) *luacall.Call[int64] {
 	return luacall.Levels(p.lock, id, from, to)
 }
 
+func (p *place) mintFor(id string) *luacall.Call[luacall.AcquireReply] {
+	return luacall.Mint(luacall.MintArgs{Lock: p.lock, Token: p.token, ID: id, NotAfter: never, FenceTTL: -1})
+}
+
 func (p *place) adopt(from, to string) *luacall.Call[luacall.AcquireReply] {
 	return luacall.Adopt(luacall.AdoptArgs{
 		Lock: p.lock, From: from, To: to, Lease: lease, NotAfter: never,

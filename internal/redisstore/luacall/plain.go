@@ -281,6 +281,32 @@ func decodeAdopt(value any) (AcquireReply, error) {
 	return reply, r.err
 }
 
+var mintScript = newScript("mint")
+
+// MintArgs are the arguments of [Mint].
+type MintArgs struct {
+	Lock     string
+	Token    string // key of the fencing token, in the lock's slot
+	ID       string // hold id
+	NotAfter int64  // server time in µs, after which the call has no effect
+	FenceTTL int64  // ms for which an unused token is kept at least; negative: no expiry
+}
+
+// Mint gives a hold further fencing tokens.
+func Mint(a MintArgs) *Call[AcquireReply] {
+	if err := check("mint", checkKey("lock", a.Lock), checkKey("token", a.Token), checkID(a.ID),
+		checkFenceTTL(a.FenceTTL)); err != nil {
+		return refuse[AcquireReply](err)
+	}
+	return newCall(&mintScript, 2, decodeMint, a.Lock, a.Token, a.ID, a.NotAfter, a.FenceTTL)
+}
+
+func decodeMint(value any) (AcquireReply, error) {
+	r := newReader(value, acquireNumbers)
+	reply := AcquireReply{store.AcquireReply{Status: r.status(0, minted), Fence: r.fence(1), Spare: r.int(4)}, r.int(3)}
+	return reply, r.err
+}
+
 var retainScript = newScript("retain")
 
 // RetainArgs are the arguments of [Retain].

@@ -30,6 +30,7 @@ var (
 	acquired = statuses{TooLate, Busy, Held, Already} // by what takes something
 	released = statuses{Done, Gone}
 	adopted  = statuses{TooLate, Held, Already, Gone}
+	minted   = statuses{TooLate, Held, Gone}
 	changed  = statuses{TooLate, Already, Done} // a number, by what cannot be refused
 	started  = statuses{TooLate, Busy, Already, Done}
 )

@@ -38,6 +38,7 @@ var decoders = map[string]func(any) (any, error){
 	"acquire":       anything(decodeAcquire),
 	"acquire, only": numbers(acquireReply),
 	"adopt":         anything(decodeAdopt),
+	"mint":          anything(decodeMint),
 	"release":       anything(decodeRelease),
 	"release all":   numbers(func(v []int64) ([]ReleaseReply, error) { return decodeReleaseAll(v, 3) }),
 	"renew":         anything(func(v any) ([]RenewStatus, error) { return decodeRenew(v, 2) }),

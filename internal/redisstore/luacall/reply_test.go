@@ -68,6 +68,13 @@ func TestUnknownStatusesAreErrors(t *testing.T) {
 		"end":   {func(n int64) error { _, err := decodeRelease(numbers(n, int64(0), int64(0))); return err }, []int64{3, 4}},
 		"note":  {func(n int64) error { _, err := decodeStatus(n); return err }, []int64{0, 3, 4}},
 		"adopt": {func(n int64) error { _, err := decodeAdopt(numbers(n, int64(0))); return err }, []int64{-1, 1, 2, 4}},
+		"mint": {
+			func(n int64) error {
+				_, err := decodeMint(numbers(n, int64(1), int64(0), int64(0), int64(0)))
+				return err
+			},
+			[]int64{-1, 1, 4},
+		},
 		"change": {
 			func(n int64) error { _, err := decodeChanged(numbers(n, int64(0), int64(0))); return err }, []int64{-1, 2, 3},
 		},

@@ -33,10 +33,12 @@ type AcquireReadArgs struct {
 	Under    string // hold id of a writer, inside which this hold may be; "": none
 	Lease    int64  // ms
 	NotAfter int64  // server time in µs, after which nothing must happen any more
+	FenceTTL int64  // ms; negative: a token that is minted never expires
 }
 
 // AcquireRead takes a read-write lock for a reader, if no writer has it or waits for it, or if the writer that has it
-// is Under. The fencing token is the newest that a writer had.
+// is Under. The fencing token is the newest that a writer had. Where none is stored, one is minted, but not inside a
+// write.
 func AcquireRead(a AcquireReadArgs) *Call[AcquireReply] {
 	if err := check("rw_read",
 		checkKey("lock", a.Lock), checkKey("hold key", a.Hold), checkKey("gate", a.Gate), checkKey("token", a.Token),
@@ -44,7 +46,7 @@ func AcquireRead(a AcquireReadArgs) *Call[AcquireReply] {
 		return refuse[AcquireReply](err)
 	}
 	return newCall(&readScript, 4, decodeAcquireRead,
-		a.Lock, a.Hold, a.Gate, a.Token, a.ID, a.Lease, a.NotAfter, a.Under)
+		a.Lock, a.Hold, a.Gate, a.Token, a.ID, a.Lease, a.NotAfter, a.Under, a.FenceTTL)
 }
 
 func decodeAcquireRead(value any) (AcquireReply, error) {

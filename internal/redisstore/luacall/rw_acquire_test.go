@@ -39,9 +39,55 @@ func TestRWOneWriterOrManyReaders(t *testing.T) {
 	})
 }
 
-func TestRWReadersOfANameWithoutTokenCarryNone(t *testing.T) {
+// A reader of a name without a token, which is new or whose token was lost, gets one from the clock, as a writer would:
+// above all writers that were, and below the next one (defect G46).
+func TestRWAReaderMintsATokenWhereNoneIsStored(t *testing.T) {
 	rwEverywhere(t, func(t *testing.T, p *rwPlace) {
-		require.Zero(t, run(p.place, p.read(alice)).Fence)
+		last := run(p.place, p.write(alice)).Fence
+		run(p.place, p.unwrite(alice))
+		p.do("DEL %s", p.token)
+
+		first := run(p.place, p.read(alice)).Fence
+		require.Greater(t, first, last)
+		require.Equal(t, first, p.stored())
+		p.lives(p.token, fenceTTL*5/4)
+		require.Equal(t, first, run(p.place, p.read(alice)).Fence, "as a resend reads it")
+		require.Equal(t, first, run(p.place, p.read(bob)).Fence, "readers do not mint where there is one")
+		run(p.place, p.unread(alice))
+		run(p.place, p.unread(bob))
+
+		next := run(p.place, p.write(carol))
+		require.Greater(t, next.Fence-next.Spare, first, "nothing is spare that a reader had")
+		run(p.place, p.unwrite(carol))
+
+		p.do("DEL %s", p.token)
+		forever := p.readArgs(alice)
+		forever.FenceTTL = -1
+		require.Greater(t, run(p.place, luacall.AcquireRead(forever)).Fence, next.Fence)
+		require.Equal(t, int64(-1), int64(p.pttl(p.token)), "it has no expiry")
+	})
+}
+
+// Inside a write a reader has that one's token, so it mints none.
+func TestRWAReaderInsideAWriteMintsNoToken(t *testing.T) {
+	rwEverywhere(t, func(t *testing.T, p *rwPlace) {
+		run(p.place, p.write(alice))
+		p.do("DEL %s", p.token)
+		require.True(t, run(p.place, p.readUnder(bob, alice)).Inside)
+		require.Zero(t, p.rdb.Exists(t.Context(), p.token).Val())
+	})
+}
+
+// One that is refused writes no token.
+func TestRWARefusedReaderMintsNoToken(t *testing.T) {
+	rwEverywhere(t, func(t *testing.T, p *rwPlace) {
+		p.do("SET %s %s PX %d", p.gate, alice, gateTTL)
+		require.Equal(t, luacall.Busy, run(p.place, p.read(bob)).Status)
+		p.do("DEL %s", p.gate)
+		run(p.place, p.write(alice))
+		p.do("DEL %s", p.token)
+		require.Equal(t, luacall.Busy, run(p.place, p.read(bob)).Status)
+		require.Zero(t, p.rdb.Exists(t.Context(), p.token).Val())
 	})
 }
 

@@ -131,8 +131,10 @@ func TestRWAnAttemptNeverWalksAllReaders(t *testing.T) {
 	require.Equal(t, "del hdel hlen hmget hrandfield pttl",
 		p.callsOf(func() { run(p.place, p.unread("crowd:5")) }))
 	p.do("DEL %s", p.gate)
-	require.Equal(t, "get hmget hset pexpire pttl*2 set time",
-		p.callsOf(func() { run(p.place, p.read(bob)) }))
+	require.Equal(t, "get hmget hset pexpire pttl*2 set*2 time",
+		p.callsOf(func() { run(p.place, p.read(bob)) }), "the first reader of a name without a token")
+	require.Equal(t, "get hmget hset pttl*2 set time",
+		p.callsOf(func() { run(p.place, p.readFor(carol, lease/2)) }), "and the next one")
 }
 
 func TestRWWhatCannotBeAReaderIsAConflict(t *testing.T) {

@@ -67,7 +67,7 @@ func (p *rwPlace) write(id string) *luacall.Call[luacall.AcquireWriteReply] {
 func (p *rwPlace) readArgs(id string) luacall.AcquireReadArgs {
 	return luacall.AcquireReadArgs{
 		Lock: p.lock, Hold: p.hold(id, 1), Gate: p.gate, Token: p.token,
-		ID: id, Lease: lease, NotAfter: never,
+		ID: id, Lease: lease, NotAfter: never, FenceTTL: fenceTTL,
 	}
 }
 

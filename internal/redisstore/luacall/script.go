@@ -1,6 +1,7 @@
 package luacall
 
 import (
+	"fmt"
 	"sync"
 
 	"github.com/holdfast-go/holdfast/lua"
@@ -37,6 +38,9 @@ func SHA(name string) string {
 func ScriptName(args []any) string {
 	if len(args) < 2 || args[0] != "evalsha" && args[0] != "eval" {
 		return ""
+	}
+	if text, ok := args[1].(fmt.Stringer); ok { // on its way through the pipe
+		return scriptNames()[text.String()]
 	}
 	return scriptNames()[args[1]]
 }

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,13 +14,17 @@ import (
 
 // The states of a call. Every transition is one compare-and-swap, so for each call one side wins:
 //
-//	queued → sent    the worker: it is part of an exchange, and may be carried out
-//	queued → taken   the worker: its time is over, or its caller's context has ended; it is never sent
-//	queued → left    the caller: it is never sent
-//	sent → taken     the worker: the caller gets the answer, whatever became of its context
-//	sent → left      the caller: the answer is dropped, and settled tells when it came
+//	queued → carried    the worker: it is part of an exchange, which may have to wait for a connection
+//	queued → taken      the worker: its time is over, or its caller's context has ended; it is never sent
+//	queued → left       the caller: it is never sent
+//	carried → sent      the worker: it is about to be written, and may be carried out
+//	carried → taken     the worker: the exchange ended before anything was written
+//	carried → left      the caller: it is never sent
+//	sent → taken        the worker: the caller gets the answer, whatever became of its context
+//	sent → left         the caller: the answer is dropped, and settled tells when it came
 const (
 	queued int32 = iota
+	carried
 	sent
 	taken
 	left
@@ -32,6 +37,7 @@ const (
 // transition has failed.
 type call struct {
 	ctx   context.Context
+	done  <-chan struct{} // of ctx, whose methods may be the application's and are not called under the mutex of a node
 	cmd   redis.Cmder
 	size  int       // of its arguments
 	limit time.Time // after which it is not sent
@@ -39,7 +45,7 @@ type call struct {
 	state    atomic.Int32
 	answered chan struct{} // has room for one
 	err      error
-	settled  func() // tells the caller that left that the exchange is over; nil: nobody left
+	settled  func(err error) // tells the caller that left what became of the exchange; nil: nobody left
 
 	timer *time.Timer // ends the caller's wait; stopped while nobody waits
 }
@@ -65,20 +71,22 @@ func size(cmd redis.Cmder) (n int) {
 
 // pointless returns why sending the call has become pointless, or nil.
 func (c *call) pointless(now time.Time) error {
-	switch {
-	case !now.Before(c.limit):
+	if !now.Before(c.limit) {
 		return store.ErrLate
-	case c.ctx.Err() != nil:
-		return store.ErrUnsent
 	}
-	return nil
+	select {
+	case <-c.done:
+		return store.ErrUnsent
+	default:
+		return nil
+	}
 }
 
-// send reports that the call is to be sent now.
-func (c *call) send(now time.Time) bool {
+// carry reports that the call is to be part of an exchange now.
+func (c *call) carry(now time.Time) bool {
 	why := c.pointless(now)
 	if why == nil {
-		return c.state.CompareAndSwap(queued, sent)
+		return c.state.CompareAndSwap(queued, carried)
 	}
 	if c.state.CompareAndSwap(queued, taken) {
 		c.answer(why)
@@ -95,32 +103,45 @@ func (c *call) answer(err error) {
 // end gives the outcome of the exchange to the caller, or tells it that it is over.
 func (c *call) end(err error) {
 	switch {
-	case c.state.CompareAndSwap(sent, taken):
+	case c.state.CompareAndSwap(carried, taken), c.state.CompareAndSwap(sent, taken):
 		c.answer(err)
 	case c.settled != nil:
-		c.settled()
+		c.settled(err)
 	}
 }
 
 // leave is for the caller whose context has ended. It returns the answer if that came first.
 func (c *call) leave(limit time.Time) error {
 	c.timer.Stop()
-	if c.state.CompareAndSwap(queued, left) {
+	if c.state.CompareAndSwap(queued, left) || c.state.CompareAndSwap(carried, left) {
 		return store.ErrUnsent
 	}
 	settled := make(chan struct{})
-	settle := sync.OnceFunc(func() { close(settled) })
-	timer := time.AfterFunc(time.Until(limit), settle)
-	c.settled = func() {
+	var once sync.Once
+	var outcome error // written before settled is closed
+	settle := func(err error) {
+		once.Do(func() {
+			outcome = err
+			close(settled)
+		})
+	}
+	timer := time.AfterFunc(time.Until(limit), func() { settle(context.DeadlineExceeded) })
+	c.settled = func(err error) {
 		timer.Stop()
-		settle()
+		settle(err)
 	}
 	if c.state.CompareAndSwap(sent, left) {
-		return &store.Left{Settled: settled}
+		return &store.Left{Settled: settled, Outcome: func() error { return outcome }}
 	}
 	timer.Stop()
 	<-c.answered // or about to be
 	return c.err
+}
+
+// errUnconnected is the error of a call whose time ended before a connection was there for it. It was never sent.
+var errUnconnected = &store.Failure{
+	Fault: store.FaultTransient,
+	Err:   fmt.Errorf("no connection to the server was ready in time: %w", context.DeadlineExceeded),
 }
 
 // expire is for the caller whose time is over. It returns the answer if that came first.
@@ -128,6 +149,8 @@ func (c *call) expire() error {
 	switch {
 	case c.state.CompareAndSwap(queued, left):
 		return store.ErrLate
+	case c.state.CompareAndSwap(carried, left):
+		return errUnconnected
 	case c.state.CompareAndSwap(sent, left):
 		return context.DeadlineExceeded
 	}

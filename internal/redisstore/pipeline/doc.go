@@ -9,12 +9,14 @@
 //
 // # Why it is safe
 //
-// A call is in one of four states, and each change of it is one compare-and-swap (see the states of a call). So
+// A call is in one of five states, and each change of it is one compare-and-swap (see the states of a call). So
 //
-//   - it is sent once: only the worker that changes it from queued to sent puts it into an exchange;
-//   - one that was left before is never sent: the caller has changed it from queued to left, and gets
-//     [store.ErrUnsent], or [store.ErrLate] if its time was over. Nothing was written then, and nothing will be;
-//   - one that is under way has one outcome: the caller takes the answer, or it leaves and gets [store.Left]. Both, or
+//   - it is sent once: only the worker that changes it from queued to carried puts it into an exchange, and only what
+//     writes that exchange changes it from carried to sent;
+//   - one that was left before is never sent: the caller has changed it from queued or carried to left, and gets
+//     [store.ErrUnsent], or another error that says so if its time was over. Nothing was written then, and nothing will
+//     be. An exchange that waits for a connection has not been written, however long that takes;
+//   - one that was written has one outcome: the caller takes the answer, or it leaves and gets [store.Left]. Both, or
 //     neither, cannot be, even if its context ends at the moment at which the answer comes.
 //
 // When a caller has its answer, the pipe uses its call again for another request. It never uses a call again that was
@@ -34,13 +36,15 @@
 //
 // Each call has a limit, after which it is not sent, and its caller does not wait for it. An exchange has a limit of
 // its own, that of a command, whatever its calls have: a caller with little time takes down neither the others nor the
-// connection. If a connection has to be made, the limits of the calls move (see [links.Together]). Each node has its
-// own workers, so a node that hangs delays no other node's calls. It has at most eight exchanges under way, however
-// many callers come and go, for as long as one command may take; what gathers meanwhile is never sent if its caller has
-// left.
+// connection. If a connection has to be made, the limits of the calls move (see [links.Together]). Over one that is
+// there, and that may have been forgotten on the way, an exchange has half of that time if the node has been quick
+// before. Each node has its own workers, so a node that hangs delays no other node's calls. It has at most eight
+// exchanges under way, however many callers come and go, for as long as one command may take; what gathers meanwhile is
+// never sent if its caller has left.
 //
-// Workers are started when there is something to do and no other is idle. They last until Join, which nothing outlasts.
-// A node that is gone, for instance from a cluster, leaves its parked workers behind until then.
+// Workers are started when there is something to do and no other is idle. They last until Join, which nothing outlasts,
+// or until their node has been replaced: nodes of a cluster come back under other addresses. One that serves no key any
+// more ends when the next new one comes. What has gathered there is still sent, to where its keys are by then.
 //
 // # Bundles
 //

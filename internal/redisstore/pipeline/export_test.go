@@ -14,3 +14,10 @@ const (
 	Most      = most
 	MostBytes = mostBytes
 )
+
+// Nodes is how many nodes the pipe has.
+func (p *Pipe) Nodes() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.nodes)
+}

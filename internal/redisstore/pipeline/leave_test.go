@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -167,6 +168,82 @@ func TestACallThatWaitsForAConnectionEndsInTime(t *testing.T) {
 	require.Less(t, time.Since(began), patience)
 }
 
+// Until an exchange is written it is certain that nothing was sent, however long the connection takes: a caller that leaves
+// before learns that, and its call is never sent. Those that stay are served by the connection that was being made. One whose call
+// was written is in doubt (defect G5).
+func TestWhatWaitsForAConnectionWasNotSent(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	gate := faultproxy.NewGate()
+	held := l.proxy.On(faultproxy.Command("hello"), faultproxy.HoldReply(gate)).Times(pipeline.Workers + 1)
+	ctx, cancel := within(patience)
+	defer cancel()
+	var goes, stays []<-chan error
+	for i := range pipeline.Workers {
+		goes = append(goes, l.starts(ctx, "a", fmt.Sprint("goes", i)))
+		held.Wait(t, i+1)
+	}
+	short := l.starts(links.Within(context.Background(), 100*time.Millisecond), "b", "short")
+	held.Wait(t, pipeline.Workers+1)
+	for i := range 10 {
+		stays = append(stays, l.starts(context.Background(), "a", fmt.Sprint("stays", i)))
+	}
+	cancel()
+	for _, result := range goes {
+		require.ErrorIs(t, redistest.Receive(t, patience, result, "it does not leave"), store.ErrUnsent)
+	}
+	err := redistest.Receive(t, patience, short, "it stays for ever")
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Equal(t, store.FaultTransient, store.FaultOf(err), err)
+	gate.Open()
+	for _, result := range stays {
+		require.NoError(t, redistest.Receive(t, patience, result, "it has no answer"))
+	}
+	written := l.proxy.Requests(func(r faultproxy.Request) bool {
+		text := string(r.Args[len(r.Args)-1])
+		return r.SHA() == l.sha && (text == "short" || strings.HasPrefix(text, "goes"))
+	})
+	require.Zero(t, written, "of those that left")
+}
+
+// An exchange of several, of which some left while the connection was being made, is sent again for the others.
+func TestOthersLeaveWhileAConnectionIsMade(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	gate, greet := faultproxy.NewGate(), faultproxy.NewGate()
+	defer gate.Open()
+	stuck := l.proxy.On(faultproxy.AnyScript, faultproxy.HoldReply(gate)).Times(pipeline.Workers)
+	var broken []<-chan error
+	for i := range pipeline.Workers {
+		broken = append(broken, l.starts(context.Background(), "a", "broken"))
+		stuck.Wait(t, i+1)
+	}
+	ctx, cancel := within(patience)
+	defer cancel()
+	stay1 := l.starts(context.Background(), "a", "stays1")
+	l.gathered("a", 1)
+	goes := l.starts(ctx, "a", "goes")
+	l.gathered("a", 2)
+	stay2 := l.starts(context.Background(), "a", "stays2")
+	l.gathered("a", 3)
+	held := l.proxy.On(faultproxy.Command("hello"), faultproxy.HoldReply(greet)).Times(1)
+	l.proxy.CutAll()
+	for _, result := range broken {
+		require.Error(t, <-result)
+	}
+	held.Wait(t, 1)
+	cancel()
+	require.ErrorIs(t, redistest.Receive(t, patience, goes, "it does not leave"), store.ErrUnsent)
+	greet.Open()
+	require.NoError(t, redistest.Receive(t, patience, stay1, "it has no answer"))
+	require.NoError(t, redistest.Receive(t, patience, stay2, "it has no answer"))
+	for text, times := range map[string]int{"goes": 0, "stays1": 1, "stays2": 1} {
+		require.Equal(t, times, l.proxy.Requests(func(r faultproxy.Request) bool {
+			return r.SHA() == l.sha && string(r.Args[len(r.Args)-1]) == text
+		}), text)
+	}
+}
+
 // When the owner ends, the callers that can leave do, and the others get their replies.
 func TestEndLetsThoseLeaveWhoCan(t *testing.T) {
 	t.Parallel()
@@ -246,6 +323,23 @@ func TestEachOfAThousandCallersHasOneOutcome(t *testing.T) {
 	require.Equal(t, 10*callers, unsent+answered+left)
 	require.Positive(t, answered)
 	require.Positive(t, left)
-	seen := l.proxy.Requests(func(r faultproxy.Request) bool { return r.IsScript() })
+	seen := l.proxy.Requests(func(r faultproxy.Request) bool { return r.IsScript() && r.SHA() == l.sha })
 	require.Equal(t, answered+left, seen, "what was left or answered was sent once, and nothing else")
+}
+
+// The first exchange with a node may have a connection that somebody else made, as a cluster is asked for its map, and
+// that was forgotten since. It leaves time for another one.
+func TestTheFirstExchangeWithANodeLeavesTimeForAnother(t *testing.T) {
+	t.Parallel()
+	const limit = 6 * time.Second
+	l := newLabAt(t, redistest.Shared(t), limit)
+	require.NoError(t, l.rdb.Ping(t.Context()).Err())
+	l.proxy.On(faultproxy.AnyScript, faultproxy.DropReply)
+	ctx, cancel := within(limit)
+	defer cancel()
+	var timeout net.Error
+	require.ErrorAs(t, l.pipe.Process(ctx, echo(ctx, l.sha, "first", "first")), &timeout)
+	require.True(t, timeout.Timeout())
+	require.NoError(t, ctx.Err(), "there is time left")
+	require.NoError(t, l.pipe.Process(ctx, echo(ctx, l.sha, "first", "second")))
 }

@@ -1,15 +1,19 @@
 package pipeline
 
 import (
+	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/internal/redisstore/links"
 )
 
 const (
-	// workers is how many exchanges with a node are under way at the same time. With four, 64 names that are free lose
-	// a seventh at a distance of 0.3 ms; one is at its limit with 512.
-	workers = 8
+	workers = links.Exchanges // with a node at the same time
 
 	most      = 128      // calls in one exchange
 	mostBytes = 64 << 10 // of their arguments
@@ -21,6 +25,8 @@ const (
 // one, or to find all of them in exchanges; and a worker parks only after it has found the queue empty, under mu. So no
 // call is left behind.
 type node struct {
+	took atomic.Int64 // how long the last exchange took; 0: it was not answered
+
 	mu     sync.Mutex // guards all below
 	parked *sync.Cond // where idle workers wait, on mu
 	queue  []*call
@@ -29,8 +35,36 @@ type node struct {
 	over   bool
 }
 
+// patience is how long an exchange over a connection that is there may take, if it may take limit over a new one.
+//
+// A connection may have been forgotten by a balancer, and then nothing will ever answer. So a server that has just been
+// quick has half of the time. The callers that do not get an answer by then send their requests again, under the same
+// ids, within what is left of their time; by then package links has closed the connections that may have been forgotten
+// as well. If it is the server that hangs, the next exchanges have the whole time. Where a command has no more time
+// than a busy machine may stand still, all of it is needed for the first attempt.
+func (n *node) patience(limit time.Duration) time.Duration {
+	const least, quick = time.Second, 8
+	if took := n.took.Load(); limit >= least && took > 0 && took < int64(limit/quick) {
+		return limit / 2
+	}
+	return limit
+}
+
+// unasked is how long the exchange before the first one took: nothing speaks against the node. There may be a
+// connection all the same, by which a cluster was asked for its map.
+const unasked = 1
+
+// answered notes what became of an exchange.
+func (n *node) answered(took time.Duration, failure error) {
+	if _, said := errors.AsType[redis.Error](failure); failure != nil && !said {
+		took = 0
+	}
+	n.took.Store(int64(took))
+}
+
 func newNode() *node {
 	n := &node{}
+	n.took.Store(unasked)
 	n.parked = sync.NewCond(&n.mu)
 	return n
 }
@@ -54,7 +88,7 @@ func (n *node) add(c *call, start func(*node)) bool {
 	return true
 }
 
-// take waits for calls and returns as many as go into one exchange, marked as sent. It returns none after end.
+// take waits for calls and returns as many as go into one exchange, marked as carried. It returns none after end.
 func (n *node) take(into []*call) []*call {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -75,7 +109,7 @@ func (n *node) dequeue(into []*call, now time.Time) []*call {
 			break
 		}
 		passed++
-		if c.send(now) {
+		if c.carry(now) {
 			into, size = append(into, c), size+c.size
 		}
 	}

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,6 +25,7 @@ type Client interface {
 type Config struct {
 	Client Client
 	Shard  func(key string) string // names the node that serves a key
+	Serves func(node string) bool  // reports that a node still serves keys, and does not wait; nil: all do
 	// OneSlot says that the keys of a script must be in one slot. It becomes true when anybody learns that: then the
 	// server gets no more bundles.
 	OneSlot *atomic.Bool
@@ -32,7 +34,7 @@ type Config struct {
 
 // Pipe sends calls. Its methods are safe for concurrent use.
 //
-// No mutex is held during an exchange, and none is taken while another is held.
+// No mutex is held during an exchange. Of two, that of a node comes after the Pipe's.
 type Pipe struct {
 	cfg     Config
 	working sync.WaitGroup // the workers of all nodes
@@ -63,11 +65,15 @@ func (p *Pipe) Process(ctx context.Context, cmd redis.Cmder) error {
 	if why := c.pointless(time.Now()); why != nil {
 		return why
 	}
-	n := p.node(p.cfg.Shard(key(cmd)))
-	if n == nil || !n.add(c, p.work) {
-		return store.ErrUnsent
+	for {
+		n := p.node(p.cfg.Shard(key(cmd)))
+		switch {
+		case n == nil:
+			return store.ErrUnsent
+		case n.add(c, p.work):
+			return p.await(c)
+		} // it has ended in between, and is not found any more
 	}
-	return p.await(c)
 }
 
 // call makes a call, of a spare one if there is any.
@@ -77,7 +83,7 @@ func (p *Pipe) call(ctx context.Context, cmd redis.Cmder) *call {
 		limit = time.Now().Add(p.cfg.Limit)
 	}
 	c := p.spare.Get().(*call)
-	c.ctx, c.cmd, c.size, c.limit = ctx, cmd, size(cmd), limit
+	c.ctx, c.done, c.cmd, c.size, c.limit = ctx, ctx.Done(), cmd, size(cmd), limit
 	return c
 }
 
@@ -86,7 +92,7 @@ func (p *Pipe) call(ctx context.Context, cmd redis.Cmder) *call {
 func (p *Pipe) free(c *call) (answer error) {
 	c.timer.Stop()
 	answer = c.err
-	c.ctx, c.cmd, c.err = nil, nil, nil
+	c.ctx, c.done, c.cmd, c.err = nil, nil, nil, nil
 	c.state.Store(queued)
 	p.spare.Put(c)
 	return answer
@@ -98,7 +104,7 @@ func (p *Pipe) free(c *call) (answer error) {
 // moves while a connection is being made for the exchange that the call is part of (see [links.Together]).
 func (p *Pipe) await(c *call) error {
 	ending := p.ending
-	if c.ctx.Done() == nil {
+	if c.done == nil {
 		ending = nil
 	}
 	limit := c.limit
@@ -107,7 +113,7 @@ func (p *Pipe) await(c *call) error {
 		select {
 		case <-c.answered:
 			return p.free(c)
-		case <-c.ctx.Done():
+		case <-c.done:
 			return c.leave(limit)
 		case <-ending:
 			return c.leave(limit)
@@ -122,7 +128,7 @@ func (p *Pipe) await(c *call) error {
 	}
 }
 
-// node returns the node of that name; nil after Join.
+// node returns the node of that name; nil after Join. When it is new, those end that serve nothing any more.
 func (p *Pipe) node(name string) *node {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -131,10 +137,23 @@ func (p *Pipe) node(name string) *node {
 	}
 	n := p.nodes[name]
 	if n == nil {
+		p.endGoneLocked()
 		n = newNode()
 		p.nodes[name] = n
 	}
 	return n
+}
+
+// endGoneLocked ends the nodes that serve nothing any more, under the mutex: once Join has it, no node is left that it
+// does not find, and that could start a worker.
+func (p *Pipe) endGoneLocked() {
+	maps.DeleteFunc(p.nodes, func(name string, n *node) bool {
+		if p.cfg.Serves == nil || p.cfg.Serves(name) {
+			return false
+		}
+		n.end()
+		return true
+	})
 }
 
 // work starts a worker: it carries out exchanges with a node until there is nothing more to do, ever.
@@ -145,7 +164,7 @@ func (p *Pipe) work(n *node) {
 			if calls = n.take(calls[:0]); len(calls) == 0 {
 				return
 			}
-			p.exchange(calls)
+			p.exchange(n, calls)
 			clear(calls)
 		}
 	})
@@ -180,15 +199,30 @@ func key(cmd redis.Cmder) string {
 
 // exchange sends calls and answers all of them. It takes as long as one command may, whatever the calls have: a caller
 // with less time leaves, and neither the others nor the connection suffer from it.
-func (p *Pipe) exchange(calls []*call) {
-	cmds, requests := make([]redis.Cmder, len(calls)), make([]context.Context, len(calls))
-	for i, c := range calls {
-		cmds[i], requests[i] = c.cmd, c.ctx
+func (p *Pipe) exchange(n *node, calls []*call) {
+	x := &exchange{calls: calls}
+	began := time.Now()
+	failure := p.carry(n, x)
+	if x.again() && len(x.calls) > 0 { // others left while the connection was being made
+		for _, c := range x.calls {
+			c.cmd.SetErr(nil)
+		}
+		began = time.Now()
+		failure = p.carry(n, x)
 	}
-	failure := p.send(links.Together(requests, p.cfg.Limit), cmds)
-	for i, c := range calls {
-		c.end(outcome(cmds[i], failure))
+	n.answered(time.Since(began), failure)
+	for _, c := range x.calls {
+		c.end(outcome(c.cmd, failure))
 	}
+}
+
+// carry sends what an exchange carries.
+func (p *Pipe) carry(n *node, x *exchange) error {
+	cmds, requests := x.room()
+	for _, c := range x.calls {
+		cmds, requests = append(cmds, c.cmd), append(requests, c.ctx)
+	}
+	return p.send(links.Together(requests, n.patience(p.cfg.Limit), p.cfg.Limit), x, cmds)
 }
 
 var errNoAnswer = errors.New("the exchange ended without an answer")
@@ -199,7 +233,7 @@ func outcome(cmd redis.Cmder, failure error) error {
 	if err := cmd.Err(); err != nil || answered(cmd) {
 		return err
 	}
-	if refusal := redis.Error(nil); failure == nil || errors.As(failure, &refusal) {
+	if _, refused := errors.AsType[redis.Error](failure); failure == nil || refused {
 		return errNoAnswer
 	}
 	return failure
@@ -218,38 +252,41 @@ func answered(cmd redis.Cmder) bool {
 
 // send sends commands and reads their replies, in bundles where possible. Its error is that of commands without an
 // answer.
-func (p *Pipe) send(ctx context.Context, cmds []redis.Cmder) error {
+func (p *Pipe) send(ctx context.Context, x *exchange, cmds []redis.Cmder) error {
 	switch {
 	case len(cmds) == 1:
-		return p.cfg.Client.Process(ctx, cmds[0])
+		return p.cfg.Client.Process(ctx, x.sends(cmds[0]))
 	case p.cfg.OneSlot.Load():
-		return p.pipeline(ctx, cmds)
+		return p.pipeline(ctx, x, cmds)
 	}
-	return p.bundles(ctx, cmds)
+	return p.bundles(ctx, x, cmds)
 }
 
 // bundles sends commands in bundles.
 //
 // Up to three round trips follow one another: the bundles, those whose script the server did not know, and the
 // single calls that a bundle could not answer. None of them repeats a call that may have been carried out.
-func (p *Pipe) bundles(ctx context.Context, cmds []redis.Cmder) (failure error) {
+func (p *Pipe) bundles(ctx context.Context, x *exchange, cmds []redis.Cmder) (failure error) {
 	bundles, rest := luacall.Bundles(ctx, cmds)
 	for _, b := range bundles {
 		rest = append(rest, b.Cmd())
 	}
-	failure = p.pipeline(ctx, rest)
+	failure = p.pipeline(ctx, x, rest)
+	if x.isVoid() {
+		return failure
+	}
 	var again []redis.Cmder
 	for _, b := range bundles {
 		if b.Unknown(ctx) {
 			again = append(again, b.Cmd())
 		}
 	}
-	failure = errors.Join(failure, p.pipeline(ctx, again))
+	failure = errors.Join(failure, p.pipeline(ctx, x, again))
 	again = nil
 	for _, b := range bundles {
 		again = append(again, b.Deal(failure)...)
 	}
-	failure = errors.Join(failure, p.pipeline(ctx, again))
+	failure = errors.Join(failure, p.pipeline(ctx, x, again))
 	for _, b := range bundles {
 		if b.Unfit() {
 			p.cfg.OneSlot.Store(true)
@@ -259,13 +296,13 @@ func (p *Pipe) bundles(ctx context.Context, cmds []redis.Cmder) (failure error) 
 }
 
 // pipeline sends commands in one write.
-func (p *Pipe) pipeline(ctx context.Context, cmds []redis.Cmder) error {
+func (p *Pipe) pipeline(ctx context.Context, x *exchange, cmds []redis.Cmder) error {
 	if len(cmds) == 0 {
 		return nil
 	}
 	pipe := p.cfg.Client.Pipeline()
 	for _, cmd := range cmds {
-		_ = pipe.Process(ctx, cmd) // only queues
+		_ = pipe.Process(ctx, x.sends(cmd)) // only queues
 	}
 	_, err := pipe.Exec(ctx)
 	return err

@@ -32,6 +32,17 @@ type Config struct {
 	// Said is called with what each message says, in the same way. Optional.
 	Said func(payload string)
 
+	// Stands is called when a subscription was confirmed, the first time or again: what was published before may not
+	// have been heard. It runs in the goroutine that listens, so it must be quick. Optional.
+	Stands func()
+
+	// Denied is how long to wait before the next try where the server says that the user may not listen; 0: as after
+	// any other error.
+	Denied time.Duration
+
+	// Refused is called when the server says that, each time. It must be quick. Optional.
+	Refused func()
+
 	Linger time.Duration // how long a channel without waiters stays subscribed
 	Life   time.Duration // how long a connection may live; 0: no limit
 	Limit  time.Duration // of one command

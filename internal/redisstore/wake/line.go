@@ -307,9 +307,16 @@ func (l *line) read() {
 			continue
 		}
 		l.hub.cfg.Moved(l.hub.ctx)
+		wait := pause
+		if redis.IsPermissionError(err) {
+			wait = max(pause, l.hub.cfg.Denied)
+			if l.hub.cfg.Refused != nil {
+				l.hub.cfg.Refused()
+			}
+		}
 		select {
 		case <-l.hub.ctx.Done():
-		case <-time.After(pause):
+		case <-time.After(wait):
 		}
 		pause = min(2*pause, lastPause)
 		l.rehome()

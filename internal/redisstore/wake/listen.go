@@ -182,7 +182,11 @@ func (l *line) handle(msg any) error {
 			l.hub.cfg.Said(m.Payload)
 		}
 	case *redis.Subscription:
-		return l.subscription(m)
+		stands, err := l.subscription(m)
+		if stands && l.hub.cfg.Stands != nil {
+			l.hub.cfg.Stands()
+		}
+		return err
 	}
 	return nil
 }
@@ -211,8 +215,8 @@ func (l *line) message(channel, payload string) (key string) {
 // subscription handles the server's answers to subscriptions and unsubscriptions. A server whose slot moves
 // away ends the subscriptions to the slot's channels without being asked. Only the number of unsubscriptions
 // under way distinguishes that from an answer. If it was not asked for and the channel still has a topic, the
-// connection is rebuilt.
-func (l *line) subscription(m *redis.Subscription) error {
+// connection is rebuilt. It reports that a subscription was confirmed.
+func (l *line) subscription(m *redis.Subscription) (stands bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t := l.topics[m.Channel]
@@ -220,6 +224,7 @@ func (l *line) subscription(m *redis.Subscription) error {
 	case "subscribe", "ssubscribe":
 		if t != nil {
 			t.confirm()
+			return true, nil
 		}
 	case "unsubscribe", "sunsubscribe":
 		if l.leaving[m.Channel] > 0 {
@@ -228,10 +233,10 @@ func (l *line) subscription(m *redis.Subscription) error {
 				delete(l.leaving, m.Channel)
 			}
 		} else if t != nil {
-			return errUnsubscribed
+			return false, errUnsubscribed
 		}
 	}
-	return nil
+	return false, nil
 }
 
 // confirm opens the topic and wakes every ticket: those that were here before may have missed a

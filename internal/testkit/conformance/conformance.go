@@ -3,11 +3,13 @@ package conformance
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/conformance/require"
+	"github.com/holdfast-go/holdfast/internal/testkit/netfault"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
@@ -35,6 +37,17 @@ type Lab struct {
 	Close func(client int) error
 	// Sent counts what the clients have sent so far, in any unit.
 	Sent func() int64
+	// Path is a client's way to its servers, on which cases cause faults. Nil if the lab lacks Faults.
+	Path func(client int) *netfault.Path
+	// Listener is what a client's observer and logger tell. Nil if the lab lacks Listeners, as Stats.
+	Listener func(client int) *Listener
+	// Stats is what a client does at this moment.
+	Stats func(client int) lock.Stats
+	// Erase takes away what the store has of the lock of that name, whoever holds it, and tells nobody. Nil if the lab
+	// lacks Erasure.
+	Erase func(name string)
+	// Rivals make handles on other kinds of locks that are at the same name then, by their kinds.
+	Rivals map[string]func(client int, name string) Lock
 	// Lease is the lease of both clients: the one that the case requested, or the next that the store keeps.
 	Lease  time.Duration
 	Leases Leases
@@ -50,26 +63,41 @@ type contract struct {
 // Run checks the whole contract except what the lock lacks, which it logs. Open makes a lab whose clients have that
 // lease, or the next longer one that the store keeps: see [Leases.Fit].
 func Run(t *testing.T, open func(t testing.TB, lease time.Duration) Lab) {
-	run(t, open, func(t *testing.T, check func(t *testing.T)) { check(t) })
+	run(t, open, func(t *testing.T, check func(t *testing.T)) { check(t) }, slices.Concat(parts, inMemory))
+}
+
+// RunPath is Run without what a client decides in its memory, whatever leads to the store. It is for other ways to a
+// store of which all is asked elsewhere.
+func RunPath(t *testing.T, open func(t testing.TB, lease time.Duration) Lab) {
+	run(t, open, func(t *testing.T, check func(t *testing.T)) { check(t) }, parts)
 }
 
 // RunVirtually is Run for a store in memory: each case has a bubble of testing/synctest, so that no time passes.
 func RunVirtually(t *testing.T, open func(t testing.TB, lease time.Duration) Lab) {
-	run(t, open, synctest.Test)
+	run(t, open, synctest.Test, slices.Concat(parts, inMemory))
 }
 
+// part is contracts that are asked of clients with a lease.
+type part struct {
+	lease     time.Duration
+	contracts []contract
+}
+
+var (
+	parts = []part{
+		{calm, exclusion}, {calm, levels}, {calm, contexts}, {calm, calls}, {brief, periods}, {calm, closing},
+		{calm, several}, {calm, refusals}, {calm, together}, {wary, faults}, {wary, connections}, {calm, forgotten},
+		{steady, remembered}, {calm, never}, {wary, learned}, {wary, late},
+	}
+	inMemory = []part{{calm, callbacks}, {calm, cached}, {calm, duties}, {calm, memory}}
+)
+
 func run(
-	t *testing.T, open func(t testing.TB, lease time.Duration) Lab, in func(*testing.T, func(*testing.T)),
+	t *testing.T, open func(t testing.TB, lease time.Duration) Lab, in func(*testing.T, func(*testing.T)), all []part,
 ) {
 	var found limits
 	t.Cleanup(func() { found.tell(t) }) // after all cases, which run in parallel
-	for _, part := range []struct {
-		lease     time.Duration
-		contracts []contract
-	}{
-		{calm, exclusion}, {calm, levels}, {calm, contexts}, {calm, calls}, {brief, periods}, {calm, closing},
-		{calm, several}, {calm, refusals},
-	} {
+	for _, part := range all {
 		for _, c := range part.contracts {
 			t.Run(c.name, func(t *testing.T) {
 				t.Parallel()

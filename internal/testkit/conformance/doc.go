@@ -33,6 +33,19 @@
 //
 // Time: a hold is renewed as long as it is held; a fixed lease ends on time.
 //
+// Connections: what a hold needs is there when Lock returns, and no new connection is needed to renew or release it.
+// Silence is held against the connection that brought it: each call is sent again by another one. Every call keeps its
+// limit from the first on, whatever was never reached.
+//
+// The application's code (contexts, observers, loggers, dialers) may use the very lock that called it.
+//
+// What was learned: a process that was told once that it has a lock asks again before it relies on that, once that can
+// have been taken away behind its back; and of two holds that exclude one another it has one.
+//
+// Ways in: Lock, TryLock, Do, Import and sets owe the same: their ends, their words, what others learn and are told.
+//
+// Memory: what a client answers without asking the store is what the store would have said to another one.
+//
 // Others: package multilock takes several of them as one, and package leader tells who holds one.
 //
 // # What a lock lacks

@@ -32,11 +32,22 @@ const (
 	Sets
 	// Notes: package leader does not tell others who holds the lock.
 	Notes
+	// Faults: the lab has no path to the store that can fail.
+	Faults
+	// Listeners: nobody hears what the clients of the lab tell, and nobody knows what they do.
+	Listeners
+	// Erasure: the lab cannot take away what the store has of a lock.
+	Erasure
+	// Keeping: Keep and Yields are refused.
+	Keeping
+	// Waiters: Inspect does not count those who wait in another process.
+	Waiters
 )
 
 // words are those of [Lacks] in their order.
 var words = []string{
 	"reentry", "tokens", "Held", "tries", "options", "exclusion", "export", "MinHold", "sets", "notes",
+	"faults", "observers", "erasure", "Keep", "waiters of others",
 }
 
 // String returns the words for what is lacking, or "nothing".

@@ -23,8 +23,9 @@ func TestLacksHasWords(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "nothing", conformance.Lacks(0).String())
 	require.Equal(t, "tries, export", (conformance.Moves | conformance.Tries).String())
-	all := conformance.Notes<<1 - 1
-	require.Equal(t, "reentry, tokens, Held, tries, options, exclusion, export, MinHold, sets, notes", all.String())
+	all := conformance.Waiters<<1 - 1
+	require.Equal(t, "reentry, tokens, Held, tries, options, exclusion, export, MinHold, sets, notes, faults, "+
+		"observers, erasure, Keep, waiters of others", all.String())
 }
 
 func TestFit(t *testing.T) {
@@ -89,7 +90,8 @@ func TestAStoreWithLimitedLeasesConforms(t *testing.T) {
 			},
 			Close: func(client int) error { return clients[client].Close() },
 			Sent:  func() int64 { return stores[0].Sent() + stores[1].Sent() },
-			Lease: lease, Leases: etcdLike, Lacks: conformance.Notes,
+			Lease: lease, Leases: etcdLike, Lacks: conformance.Notes | conformance.Faults |
+				conformance.Listeners | conformance.Erasure | conformance.Keeping,
 		}
 	})
 }

@@ -49,17 +49,33 @@ func Restore(t testing.TB, snapshot string, flags ...string) *Server {
 		t.Fatalf("etcdtest: %v", err)
 	}
 	s.belongsTo(t)
-	peers := "http://" + s.peers.Addr()
-	_, err = run(t, "etcdutl", slices.Concat([]string{"snapshot", "restore", snapshot, "--data-dir", s.data(),
-		"--name", s.name, "--initial-cluster", s.name + "=" + peers, "--initial-advertise-peer-urls", peers}, flags)...)
+	s.restore(t, snapshot, flags)
 	s.aloneWith(nil)
-	if err == nil {
-		err = s.boot()
-	}
-	if err != nil {
+	if err := s.boot(); err != nil {
 		t.Fatalf("etcdtest: %v", err)
 	}
 	return s
+}
+
+// Rewind has a server, which is alone, go on from a snapshot at the same address, as [Restore] does at another.
+func (s *Server) Rewind(t testing.TB, snapshot string, flags ...string) {
+	t.Helper()
+	s.Kill()
+	if err := os.RemoveAll(s.data()); err != nil {
+		t.Fatalf("etcdtest: %v", err)
+	}
+	s.restore(t, snapshot, flags)
+	s.Restart()
+}
+
+func (s *Server) restore(t testing.TB, snapshot string, flags []string) {
+	t.Helper()
+	peers := "http://" + s.peers.Addr()
+	_, err := run(t, "etcdutl", slices.Concat([]string{"snapshot", "restore", snapshot, "--data-dir", s.data(),
+		"--name", s.name, "--initial-cluster", s.name + "=" + peers, "--initial-advertise-peer-urls", peers}, flags)...)
+	if err != nil {
+		t.Fatalf("etcdtest: %v", err)
+	}
 }
 
 // Background starts a command of etcdctl that goes on until it is ended, or the test ends. What it prints is in its

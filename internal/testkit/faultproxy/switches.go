@@ -26,6 +26,16 @@ func (p *Proxy) Blackhole(on bool) {
 	}
 }
 
+// Forget has the present connections lose everything from now on, in both directions, the end of the connection
+// included, as a balancer does that has forgotten them. New ones are served. It returns how many there were.
+func (p *Proxy) Forget() int {
+	conns := p.snapshot()
+	for _, c := range conns {
+		c.blackhole()
+	}
+	return len(conns)
+}
+
 // Refuse switches a state on or off in which new connections are refused, and those that are still being made end. The
 // existing ones stay.
 func (p *Proxy) Refuse(on bool) {

@@ -30,6 +30,19 @@ func TestBlackhole(t *testing.T) {
 	})
 }
 
+func TestForget(t *testing.T) {
+	bothProtocols(t, func(t *testing.T, l *lab) {
+		conn := l.rdb.Conn()
+		defer func() { _ = conn.Close() }()
+		require.NoError(t, conn.Ping(t.Context()).Err())
+		require.Positive(t, l.proxy.Forget())
+		briefly, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		unanswered(t, conn.Ping(briefly).Err())
+		l.works(t)
+	})
+}
+
 func TestBlackholeHidesTheDeathOfTheServer(t *testing.T) {
 	server := redistest.Start(t)
 	proxy := faultproxy.Start(t, server.Addr())

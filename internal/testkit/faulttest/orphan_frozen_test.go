@@ -157,8 +157,8 @@ func TestRequestsBufferedByAFrozenRedisTakeNothing(t *testing.T) {
 }
 
 // warmUp makes the client open n connections and learn the server's clock: a frozen server must buffer requests of
-// an existing connection. On a busy machine a short lease may end before all requests are under way; then they are
-// made again.
+// an existing connection. On a busy machine a short lease, or the time that a release has, may end too early; then all
+// is done again.
 func (p *faultyPath) warmUp(client *rlock.Client, n int) {
 	p.t.Helper()
 	for tries := 1; !p.warm(client, n); tries++ {
@@ -183,7 +183,10 @@ func (p *faultyPath) warm(client *rlock.Client, n int) bool {
 	for _, grants := range pending {
 		g := faultAwait(p.t, grants, faultSoon)
 		if g.err == nil {
-			require.NoError(p.t, g.unlock())
+			err := g.unlock()
+			granted = granted && err == nil
+			late := errors.Is(err, rlock.ErrLost) || errors.Is(err, rlock.ErrUnconfirmed)
+			require.True(p.t, err == nil || late, "%v", err)
 			continue
 		}
 		require.ErrorIs(p.t, g.err, rlock.ErrUnavailable)

@@ -65,7 +65,7 @@ func (l *ClusterLab) join(t testing.TB) {
 		// Every node meets every other one: leaving it to gossip takes seconds.
 		for _, other := range l.nodes[:i] {
 			ask(t, node, func(ctx context.Context, rdb *redis.Client) (string, error) {
-				return rdb.ClusterMeet(ctx, "127.0.0.1", portOf(other)).Result()
+				return rdb.ClusterMeet(ctx, other.Host(), portOf(other)).Result()
 			})
 		}
 	}

@@ -53,7 +53,7 @@ func (l *ReplicatedClusterLab) add(t testing.TB, i int, opts []Option) {
 			continue
 		}
 		ask(t, replica, func(ctx context.Context, rdb *redis.Client) (string, error) {
-			return rdb.ClusterMeet(ctx, "127.0.0.1", portOf(other)).Result()
+			return rdb.ClusterMeet(ctx, other.Host(), portOf(other)).Result()
 		})
 	}
 	Eventually(t, clusterLimit, func() bool {

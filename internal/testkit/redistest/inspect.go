@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/internal/keys"
 )
 
 const inspectLimit = 10 * time.Second
@@ -74,18 +77,29 @@ func (s *Server) Calls(t testing.TB, command string) int64 {
 	return calls
 }
 
-// PubSubChannels returns the channels that have subscribers, the sharded ones included.
+// PubSubChannels returns the channels that have subscribers, the sharded ones included. A client that has had a lock
+// for a while listens on a channel of its own until it is closed; those are left out: see Listeners.
 func (s *Server) PubSubChannels(t testing.TB) []string {
 	t.Helper()
 	major, _ := s.Version()
 	return ask(t, s, func(ctx context.Context, rdb *redis.Client) ([]string, error) {
 		channels, err := rdb.PubSubChannels(ctx, "*").Result()
+		own := func(c string) bool { return strings.HasPrefix(c, keys.Wanted("")) }
+		channels = slices.DeleteFunc(channels, own)
 		if err != nil || major < 7 {
 			return channels, err
 		}
 		sharded, err := rdb.PubSubShardChannels(ctx, "*").Result()
 		return append(channels, sharded...), err
 	})
+}
+
+// Listeners returns how many clients listen on a channel of their own, on which they hear of breaks.
+func (s *Server) Listeners(t testing.TB) int {
+	t.Helper()
+	return len(ask(t, s, func(ctx context.Context, rdb *redis.Client) ([]string, error) {
+		return rdb.PubSubChannels(ctx, keys.Wanted("*")).Result()
+	}))
 }
 
 // Info returns the fields of a section of INFO.

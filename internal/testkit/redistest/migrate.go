@@ -34,7 +34,7 @@ func (l *ClusterLab) MoveKeys(t testing.TB, slot, from, to int, keys ...string) 
 			}
 		}
 		for _, key := range keys {
-			err := rdb.Migrate(ctx, "127.0.0.1", portOf(target), key, 0, moveLimit).Err()
+			err := rdb.Migrate(ctx, target.Host(), portOf(target), key, 0, moveLimit).Err()
 			if err != nil {
 				return "", err
 			}

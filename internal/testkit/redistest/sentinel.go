@@ -59,15 +59,15 @@ func startSentinel(t testing.TB, primary *Server) *Server {
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	// A Sentinel rewrites its file, hence one each.
 	file := filepath.Join(dir, "sentinel.conf")
-	text := fmt.Sprintf(`sentinel monitor %[1]s 127.0.0.1 %[2]d %[3]d
+	text := fmt.Sprintf(`sentinel monitor %[1]s %[4]s %[2]d %[3]d
 sentinel down-after-milliseconds %[1]s 500
 sentinel failover-timeout %[1]s 3000
 sentinel parallel-syncs %[1]s 1
-`, primaryName, primary.Port(), quorum)
+`, primaryName, primary.Port(), quorum, primary.Host())
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatalf("redistest: %v", err)
 	}
-	return startFor(t, config{dir: dir, head: []string{file, "--sentinel"}})
+	return startFor(t, config{dir: dir, host: primary.Host(), head: []string{file, "--sentinel"}})
 }
 
 // ready reports whether every Sentinel sees the others and the replicas.

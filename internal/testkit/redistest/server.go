@@ -1,6 +1,7 @@
 package redistest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,7 @@ const startLimit = 30 * time.Second
 type Server struct {
 	owned   servers.Owned
 	port    servers.Port
+	host    string
 	dir     string
 	ownDir  bool
 	process *servers.Process // nil: not made yet
@@ -43,6 +45,7 @@ type config struct {
 	head    []string // instead of the default arguments: a Sentinel's
 	program string   // instead of what the environment names, or is installed
 	dir     string
+	host    string // "": the IPv4 loopback address
 	port    int
 	bus     bool // the port + 10000 must be free as well
 }
@@ -56,6 +59,9 @@ func WithArgs(args ...string) Option {
 // WithDir makes the server work in dir, which remains afterwards. By default the server has its
 // own directory, which is removed with it.
 func WithDir(dir string) Option { return func(c *config) { c.dir = dir } }
+
+// OnIPv6 makes the server, and a lab of them, listen on the IPv6 loopback address alone.
+func OnIPv6() Option { return func(c *config) { c.host = "::1" } }
 
 // WithPort makes the server listen on port instead of a free one.
 func WithPort(port int) Option { return func(c *config) { c.port = port } }
@@ -108,7 +114,10 @@ func launch(c config) (*Server, error) {
 }
 
 func launchOnce(c config) (s *Server, err error) {
-	s = &Server{owned: servers.Owned{Kit: "redistest"}, port: servers.Port{Number: c.port}, dir: c.dir}
+	s = &Server{
+		owned: servers.Owned{Kit: "redistest"}, port: servers.Port{Number: c.port},
+		host: cmp.Or(c.host, "127.0.0.1"), dir: c.dir,
+	}
 	if c.port == 0 {
 		above := 0
 		if c.bus {
@@ -145,7 +154,7 @@ func (s *Server) arguments(c config) []string {
 		args = []string{"--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0"}
 	}
 	args = append(args[:len(args):len(args)],
-		"--bind", "127.0.0.1", "--port", strconv.Itoa(s.port.Number),
+		"--bind", s.host, "--port", strconv.Itoa(s.port.Number),
 		"--daemonize", "no", "--dir", s.dir)
 	return append(args, c.args...)
 }
@@ -211,7 +220,10 @@ func (s *Server) admin() *redis.Client {
 }
 
 // Addr returns the server's address, host and port.
-func (s *Server) Addr() string { return s.port.Addr() }
+func (s *Server) Addr() string { return net.JoinHostPort(s.host, portOf(s)) }
+
+// Host returns the IP address that the server listens on.
+func (s *Server) Host() string { return s.host }
 
 // Port returns the server's port.
 func (s *Server) Port() int { return s.port.Number }

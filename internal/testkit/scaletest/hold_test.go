@@ -24,7 +24,8 @@ func TestThousandsOfLocksAreKeptTogether(t *testing.T) {
 	t.Run("memory", keptInLittleMemory)
 }
 
-// In every third of the lease all locks are renewed, each call being for as many as one script takes.
+// In every third of the lease all locks are renewed, each call being for as many as one script takes. They are renewed
+// once more as the client begins to listen to breaks, one of which it may have missed.
 func keptInFewCalls(t *testing.T) {
 	const (
 		locks   = 1_000
@@ -44,7 +45,9 @@ func keptInFewCalls(t *testing.T) {
 		require.NoError(t, locked.Lock())
 		time.Sleep(periods*period + period/2)
 		require.Equal(t, locks, locked.Alive())
-		require.Equal(t, periods*((locks+batch-1)/batch), int(renewals.Load()))
+		const calls = (locks + batch - 1) / batch // for all locks
+		require.GreaterOrEqual(t, int(renewals.Load()), periods*calls)
+		require.LessOrEqual(t, int(renewals.Load()), (2+periods)*calls, "what is hurried may be divided among more calls")
 		require.NoError(t, locked.Unlock())
 		for _, key := range sim.Miniredis().Keys() {
 			require.Contains(t, key, "redisson_lock_token:")

@@ -115,6 +115,9 @@ func TestCyclesLeaveNothingBehind(t *testing.T) {
 		redistest.Eventually(t, limit, func() bool { return len(server.PubSubChannels(t)) == 0 },
 			"channels stay subscribed")
 	}
+	beside := take(t, t.Context(), rlock.New(c.client, "beside"))
+	redistest.Eventually(t, limit, func() bool { return server.Listeners(t) == 1 }, "the client does not listen")
+	require.NoError(t, beside.unlock())
 	run(cycles / 20) // connections are made, and pools are filled
 	goroutines, heap, conns := runtime.NumGoroutine(), scaletest.Heap(), connections(t, server)
 	run(cycles)

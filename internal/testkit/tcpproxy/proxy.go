@@ -85,6 +85,19 @@ func (p *Proxy) Blackhole(on bool) {
 	}
 }
 
+// Forget has the connections that are open lose every byte in both directions, and their ends, as Blackhole does, while
+// new ones work: a balancer that forgets connections says nothing to either side. It returns how many they are. The end
+// of a Blackhole cuts them.
+func (p *Proxy) Forget() (n int) {
+	p.set(func() {
+		for c := range p.conns {
+			c.holed = true
+		}
+		n = len(p.conns)
+	})
+	return n
+}
+
 // Refuse switches a state on or off in which new connections are cut at once. The existing ones stay.
 func (p *Proxy) Refuse(on bool) { p.set(func() { p.refuses = on }) }
 
@@ -162,7 +175,7 @@ func (p *Proxy) serve(client net.Conn) {
 type conn struct {
 	proxy *Proxy
 	over  chan struct{} // closed when it is cut
-	holed bool          // it was open in a black hole; guarded by the proxy's mutex
+	holed bool          // it was open in a black hole, or is forgotten; guarded by the proxy's mutex
 
 	mu   sync.Mutex  // guards what follows
 	ends [2]net.Conn // where each direction begins; the server's is nil until there is one

@@ -132,6 +132,23 @@ func TestABlackHoleLosesEverything(t *testing.T) {
 	send(t, again, next(t, accepted), "request")
 }
 
+func TestWhatIsForgottenLosesEverything(t *testing.T) {
+	addr, accepted := listen(t)
+	path := tcpproxy.Start(t, addr)
+	client := dial(t, path)
+	server := next(t, accepted)
+	require.Equal(t, 1, path.Forget())
+	_, err := io.WriteString(client, "request")
+	require.NoError(t, err)
+	send(t, dial(t, path), next(t, accepted), "request")
+	require.NoError(t, server.SetReadDeadline(time.Now().Add(100*time.Millisecond)))
+	_, err = server.Read(make([]byte, 1))
+	require.ErrorContains(t, err, "timeout", "nothing breaks")
+	path.Blackhole(false)
+	_, err = client.Read(make([]byte, 1))
+	require.Error(t, err)
+}
+
 func TestConnectionsAreCut(t *testing.T) {
 	addr, accepted := listen(t)
 	path := tcpproxy.Start(t, addr)

@@ -42,7 +42,8 @@ type Client struct {
 	Fsync       bool
 	Slowness    time.Duration // of the application's client in leaving a Sentinel that hangs; see links
 	Key, Token  string        // of a scratch lock
-	Channel     string
+	Channel     string        // of its releases
+	Wanted      string        // what the channels begin with of clients whose locks others want
 }
 
 // check is one check of one client.
@@ -76,6 +77,7 @@ func Run(ctx context.Context, client *Client) []Finding {
 	c.sentinels()
 	c.rights(ctx)
 	c.messages(ctx)
+	c.wants(ctx)
 	return c.all
 }
 

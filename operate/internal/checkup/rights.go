@@ -70,25 +70,47 @@ func (c *check) messages(ctx context.Context) {
 	if sharded {
 		kind, subscribe, publish = "SPUBLISH", c.Redis.SSubscribe, c.Redis.SPublish
 	}
+	took, why := c.message(ctx, c.Channel, subscribe, publish)
+	if why == "" {
+		c.say("", "messages", OK, "by %s; one arrived after %v", kind, rounded(took))
+		return
+	}
+	c.say("", "messages", Warning, "%s does not work (%s): locks work, but waiters notice a release only when "+
+		"they poll, every ClientOptions.MaxPoll", kind, why)
+}
+
+// wants sends itself a message as a client does that wants a lock which another one may keep, or that breaks it.
+func (c *check) wants(ctx context.Context) {
+	took, why := c.message(ctx, c.Wanted, c.Redis.Subscribe, c.Redis.Publish)
+	if why == "" {
+		c.say("", "wants", OK, "a message to the holder of a lock arrived after %v", rounded(took))
+		return
+	}
+	c.say("", "wants", Warning, "messages to the holder of a lock do not work (%s): locks work, but Keep keeps "+
+		"nothing, Yields hears of no other process, and a holder learns of a break with its next renewal: grant the "+
+		"right %q", why, "&"+c.Wanted+"*")
+}
+
+// message publishes on a channel that it listens to. Why is not empty if the message does not arrive.
+func (c *check) message(
+	ctx context.Context, channel string, subscribe func(ctx context.Context, channels ...string) *redis.PubSub,
+	publish func(ctx context.Context, channel string, message any) *redis.IntCmd,
+) (took time.Duration, why string) {
 	ctx, cancel := context.WithTimeout(ctx, c.Limit)
 	defer cancel()
-	sub := subscribe(ctx, c.Channel)
+	sub := subscribe(ctx, channel)
 	defer func() { _ = sub.Close() }()
-	_, err = sub.ReceiveTimeout(ctx, c.Limit)
+	_, err := sub.ReceiveTimeout(ctx, c.Limit)
 	if err == nil {
 		began := time.Now()
-		if err = publish(c.Within(ctx), c.Channel, "0").Err(); err == nil {
+		if err = publish(c.Within(ctx), channel, "0").Err(); err == nil {
 			if _, err = sub.ReceiveTimeout(ctx, c.Limit); err == nil {
-				c.say("", "messages", OK, "by %s; one arrived after %v", kind, rounded(time.Since(began)))
-				return
+				return time.Since(began), ""
 			}
 		}
 	}
-	why := "no message arrived"
 	if refused := redis.Error(nil); errors.As(err, &refused) {
-		why = refused.Error()
+		return 0, refused.Error()
 	}
-	c.say("", "messages", Warning, "%s does not work (%s): locks work, but waiters notice a release only when "+
-		"they poll, "+
-		"every ClientOptions.MaxPoll", kind, why)
+	return 0, "no message arrived"
 }

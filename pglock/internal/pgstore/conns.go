@@ -10,70 +10,78 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/holdfast-go/holdfast/internal/deadlines"
 )
 
-// conns are the store's connections: a small pool for what callers wait for, another one for renewals, which many
-// callers cannot keep busy, and one connection that listens. All are made when they are needed.
+// conns are the store's connections: a pool of those by which requests are sent, and one that listens. All are made
+// when they are needed. What callers wait for and renewals have a lane each, so that many callers cannot keep renewals
+// from being sent.
 //
-// A request that is given up costs its connection, and nothing else: no CancelRequest is sent. While a commit waits for
+// A request that is given up costs its connection, and the slot of that until the server has finished (see lane); no
+// CancelRequest is sent. While a commit waits for
 // a synchronous standby, a CancelRequest would end that wait, and the commit would be visible and unreplicated, as if
 // it had succeeded. The client library sends one from a connection that it dials for it, so only connections that
 // this package asked for are dialled.
 type conns struct {
-	traffic, renewal *pgxpool.Pool
-	listening        *pgxpool.Config
+	pool             *pool
+	traffic, renewal *lane
+	theirs           *pgxpool.Config
+	asker            asker
 
 	life   context.Context // until HangUp
 	hangUp context.CancelFunc
+
+	warnings warnings
 }
 
 const (
-	renewals = 2               // connections
-	idle     = 5 * time.Minute // after which a connection is closed that nobody uses
+	renewals = 2 // connections
 
 	// connectLimit is for how long a host may keep a connection waiting that is being made: as long as the longest
-	// request. By default the pool would wait for two minutes, and the connection's place be taken; of several hosts,
-	// the one that took over would be asked after that.
+	// request. By default the client library would wait for two minutes; of several hosts, the one that took over would
+	// be asked after that.
 	connectLimit = 3 * time.Second
 )
 
-// newConns makes the pools of the configuration of another one, which the application uses. What that does to its
+// newConns makes connections by the configuration of a pool that the application uses. What that does to its
 // connections as it makes them is done to these, too (a password that changes, a role). The statements use nothing that
 // a session keeps, so that the connections may be a pooler's.
-func newConns(theirs *pgxpool.Config, most int32) (*conns, error) {
-	c := &conns{}
+func newConns(theirs *pgxpool.Config, most int) *conns {
+	c := &conns{
+		theirs: theirs.Copy(), traffic: newLane(most, true), renewal: newLane(renewals, false),
+		asker: asker{hurry: make(chan struct{}, 1)},
+	}
+	c.asker.conns = c
 	c.life, c.hangUp = context.WithCancel(context.Background())
-	of := func(most int32) *pgxpool.Config {
-		config := theirs.Copy()
-		config.MaxConns, config.MinConns, config.MinIdleConns = most, 0, 0
-		config.MaxConnIdleTime, config.HealthCheckPeriod = idle, time.Minute
-		config.PrepareConn, config.AfterRelease, config.BeforeClose = nil, nil, nil
-		//lint:ignore SA1019 an application may set it, though it is deprecated
-		config.BeforeAcquire = nil
-		config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
-		if given := config.ConnConfig.ConnectTimeout; given <= 0 || given > connectLimit {
-			config.ConnConfig.ConnectTimeout = connectLimit
-		}
-		c.adapt(config.ConnConfig)
-		return config
+	config := c.theirs.ConnConfig
+	if given := config.ConnectTimeout; given <= 0 || given > connectLimit {
+		config.ConnectTimeout = connectLimit
 	}
-	var err error
-	if c.traffic, err = pgxpool.NewWithConfig(c.life, of(most)); err != nil {
-		return nil, err
+	if config.RuntimeParams["application_name"] == "" { // for an administrator who wonders whose sessions these are
+		config.RuntimeParams["application_name"] = "holdfast"
 	}
-	if c.renewal, err = pgxpool.NewWithConfig(c.life, of(renewals)); err != nil {
-		c.traffic.Close()
-		return nil, err
+	c.adapt(config)
+	c.pool = &pool{
+		dial: func(ctx context.Context) (*pgx.Conn, error) {
+			return c.dial(ctx, func(*pgconn.PgConn, *pgconn.Notification) {})
+		},
+		life: c.life, most: 2 * (most + 1), idle: idleFor(theirs.MaxConnIdleTime),
+		lifetime: lifetimes(theirs.MaxConnLifetime, theirs.MaxConnLifetimeJitter),
 	}
-	c.listening = of(1)
-	c.listening.ConnConfig.OnNotification = nil // they are waited for
-	return c, nil
+	return c
 }
 
-// listener makes the connection that listens, as a pool would do it.
-func (c *conns) listener(ctx context.Context) (*pgx.Conn, error) {
-	config := c.listening.ConnConfig.Copy()
-	if before := c.listening.BeforeConnect; before != nil {
+// listener makes the connection that listens. Its notifications are waited for.
+func (c *conns) listener(ctx context.Context) (*pgx.Conn, error) { return c.dial(ctx, nil) }
+
+// dial makes a connection, as the application's pool would do it, which has a function called for what it is notified
+// of. Behind a pooler, the notifications of another client's LISTEN may come on any connection, and the client library
+// would keep them.
+func (c *conns) dial(ctx context.Context, notified pgconn.NotificationHandler) (*pgx.Conn, error) {
+	config := c.theirs.ConnConfig.Copy()
+	config.OnNotification = notified
+	if before := c.theirs.BeforeConnect; before != nil {
 		if err := before(ctx, config); err != nil {
 			return nil, err
 		}
@@ -82,7 +90,7 @@ func (c *conns) listener(ctx context.Context) (*pgx.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if after := c.listening.AfterConnect; after != nil {
+	if after := c.theirs.AfterConnect; after != nil {
 		if err := after(ctx, conn); err != nil {
 			hangUp(conn.PgConn())
 			return nil, err
@@ -103,8 +111,6 @@ func (c *conns) adapt(config *pgx.ConnConfig) {
 	config.BuildContextWatcherHandler = func(conn *pgconn.PgConn) ctxwatch.Handler {
 		return &pgconn.DeadlineContextWatcherHandler{Conn: conn.Conn()}
 	}
-	// Behind a pooler, the notifications of another client's LISTEN may come. The client library would keep them.
-	config.OnNotification = func(*pgconn.PgConn, *pgconn.Notification) {}
 	config.StatementCacheCapacity, config.DescriptionCacheCapacity = 0, 0
 	dial, notice := config.DialFunc, config.OnNotice
 	config.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -115,13 +121,15 @@ func (c *conns) adapt(config *pgx.ConnConfig) {
 		if err != nil {
 			return nil, err
 		}
-		w := &wire{Conn: conn}
+		w := &wire{Conn: deadlines.Conn(conn)}
 		w.stop = context.AfterFunc(c.life, func() { _ = conn.Close() })
 		return w, nil
 	}
 	config.OnNotice = func(conn *pgconn.PgConn, n *pgconn.Notice) {
-		if n.Code == warning {
+		if unreplicated(n) {
 			conn.CustomData()[warned] = n.Message
+		} else {
+			c.warnings.hear(n)
 		}
 		if notice != nil {
 			notice(conn, n)
@@ -129,42 +137,9 @@ func (c *conns) adapt(config *pgx.ConnConfig) {
 	}
 }
 
-// wire is a connection that ends with the store.
-type wire struct {
-	net.Conn
-	stop func() bool
-}
-
-func (w *wire) Close() error {
-	w.stop()
-	return w.Conn.Close()
-}
-
-// hangUp ends a connection without a farewell. One that is encrypted would wait until it has said one.
-func hangUp(conn *pgconn.PgConn) {
-	raw := conn.Conn()
-	if over, ok := raw.(interface{ NetConn() net.Conn }); ok {
-		raw = over.NetConn()
-	}
-	_ = raw.Close()
-}
-
-const (
-	// warning is the code of a warning without a code of its own. PostgreSQL has one for a commit whose wait for its
-	// synchronous standbys was ended by an operator: it stands here, and perhaps nowhere else.
-	warning = "01000"
-	warned  = "holdfast: warning"
-)
-
-// reset closes connections as soon as nobody uses them.
-func (c *conns) reset() {
-	c.traffic.Reset()
-	c.renewal.Reset()
-}
-
 // close closes all connections, and returns when they are.
 func (c *conns) close() {
 	c.hangUp()
-	c.traffic.Close()
-	c.renewal.Close()
+	c.pool.close()
+	c.asker.running.Wait()
 }

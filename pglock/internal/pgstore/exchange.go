@@ -5,23 +5,28 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// request is a transaction, and perhaps another one before it, on which nobody relies. They are sent together.
+// request is a transaction, and perhaps another one before it and one behind it, on which nobody relies. They are sent
+// together.
 type request struct {
 	name   string // for those who observe commands
 	calls  int    // how many locks it is for
 	relied bool   // somebody relies on what the transaction writes
+	takes  bool   // it takes something, so its connection is proved before
+
+	wrote func() bool // its answer says that it wrote what somebody relies on; nil: it always does
 
 	before func(b *pgx.Batch) // queues the statements of the one before; nil: there is none
 	within func(b *pgx.Batch) // queues those of the transaction
+	after  func(b *pgx.Batch) // queues a statement that is a transaction of its own and sends messages; nil: none
 }
 
 // window is a context for a request: it is sent before the parent ends, and then has until an instant to be answered,
@@ -50,76 +55,155 @@ func (s *Store) WithinAll(ctx context.Context, limit, all time.Duration) context
 // withinAll is in the context of requests that end by an instant, whatever limit each has.
 type withinAll struct{}
 
-// send sends a request by a connection of a pool, and reads the answers.
+// send sends a request by a connection of a lane, and reads the answers. If the connection breaks as it is proved,
+// nothing was sent yet, and another one is tried.
 //
 // A statement that fails ends the transaction, and what follows is not carried out. The connection is then asked to
 // roll back, or given up.
-func (s *Store) send(ctx context.Context, pool *pgxpool.Pool, r request) error {
-	return s.by(ctx, pool, func(conn *pgx.Conn, at time.Time) error {
-		began := s.host.Clock.Now()
-		err := s.sendOn(conn, at, r)
-		if s.host.OnCommand != nil {
-			s.host.OnCommand(store.Command{Script: r.name, Calls: r.calls, Took: s.host.Clock.Now() - began, Err: err})
-		}
-		if unusable(err) {
-			s.checked.Store(false) // the next call says what is wrong with it
-		}
-		return err
-	})
-}
-
-// by has something asked by a connection of a pool, until an instant.
-//
-// A connection that broke, or was given up, is closed here and now. The client library would wait for what the server
-// still says, for 15 s, and the connection's place in the pool is taken until then: with a server that is frozen or
-// gone, a few requests would take all of them.
-func (s *Store) by(ctx context.Context, pool *pgxpool.Pool, ask func(conn *pgx.Conn, at time.Time) error) error {
-	if ctx.Err() != nil || s.conns.life.Err() != nil {
-		return store.ErrUnsent
+func (s *Store) send(ctx context.Context, l *lane, r request) error {
+	end, sent := s.end(ctx), false
+	once := func() error {
+		return s.by(ctx, l, !r.relied, func(conn *pgx.Conn, at time.Time) error {
+			if r.takes {
+				if err := s.proveNow(conn, at); err != nil {
+					return err
+				}
+			}
+			sent = true
+			return s.observed(r, func() error { return s.sendOn(conn, at, end, r) })
+		})
 	}
-	at, ok := ctx.Deadline()
-	if !ok {
-		at = time.Now().Add(s.host.Limit)
+	err := once()
+	if !sent && store.FaultOf(err) == store.FaultAmbiguous {
+		err = once()
 	}
-	if time.Until(at) <= 0 {
-		return store.ErrLate
-	}
-	conn, err := s.connection(ctx, pool, at)
-	if err != nil {
-		return err
-	}
-	defer conn.Release()
-	err = ask(conn.Conn(), at)
-	if conn.Conn().IsClosed() {
-		hangUp(conn.Conn().PgConn())
-	}
-	if store.FaultOf(err) == store.FaultAmbiguous && time.Until(at) > 0 {
-		pool.Reset() // the connection broke, and others to the same server may have done so too
+	if !sent && store.FaultOf(err) == store.FaultAmbiguous {
+		return &store.Failure{Fault: store.FaultTransient, Err: err}
 	}
 	return err
 }
 
-// connection waits for a connection. Nothing is sent before there is one.
-func (s *Store) connection(ctx context.Context, pool *pgxpool.Pool, at time.Time) (*pgxpool.Conn, error) {
-	waits, cancel := context.WithDeadline(context.WithValue(ctx, connecting{}, true), at)
-	defer cancel()
-	defer context.AfterFunc(s.conns.life, cancel)()
-	conn, err := pool.Acquire(waits)
-	switch {
-	case err == nil:
-		return conn, nil
-	case ctx.Err() != nil, s.conns.life.Err() != nil:
-		return nil, store.ErrUnsent
+// observed tells those who observe commands of a request.
+func (s *Store) observed(r request, send func() error) error {
+	began := s.host.Clock.Now()
+	err := send()
+	if s.host.OnCommand != nil {
+		s.host.OnCommand(store.Command{Script: r.name, Calls: r.calls, Took: s.host.Clock.Now() - began, Err: err})
 	}
-	return nil, unsent(err)
+	if unusable(err) {
+		s.doubt()
+	}
+	return err
 }
 
-func (s *Store) sendOn(conn *pgx.Conn, at time.Time, r request) error {
+// by has something asked by a connection, until an instant. What waits for nobody's disk or standby has a spare slot,
+// if all others are taken by requests that were given up.
+//
+// A connection that broke is closed here and now: the client library would wait for what the server still says.
+func (s *Store) by(
+	ctx context.Context, l *lane, spare bool, ask func(conn *pgx.Conn, at time.Time) error,
+) error {
+	if ctx.Err() != nil || s.conns.life.Err() != nil {
+		return store.ErrUnsent
+	}
+	end := s.end(ctx)
+	if time.Until(end) <= 0 {
+		return store.ErrLate
+	}
+	conn, slot, err := s.connection(ctx, l, spare, end)
+	if err != nil {
+		return err
+	}
+	free := sync.OnceFunc(func() { <-slot })
+	left := false
+	defer func() {
+		s.conns.pool.put(conn)
+		if !left {
+			free()
+		}
+	}()
+	sent := time.Now()
+	at := sent.Add(s.patience(conn, end.Sub(sent)))
+	err = ask(conn.Conn, at)
+	s.answered(time.Since(sent), err)
+	switch {
+	case misled(err):
+		s.conns.pool.reset() // others may lead there, too
+	case conn.IsClosed() && time.Until(at) <= 0:
+		left = true
+		s.conns.asker.leave(conn.PgConn(), free)
+		s.conns.pool.distrust(sent)
+	case conn.IsClosed():
+		hangUp(conn.PgConn())
+		s.conns.pool.distrust(sent)
+	}
+	return err
+}
+
+// end is until when a request is to be answered.
+func (s *Store) end(ctx context.Context) time.Time {
+	if at, ok := ctx.Deadline(); ok {
+		return at
+	}
+	return time.Now().Add(s.host.Limit)
+}
+
+// patience is how long an answer may take over a connection that was there, if it may take limit over a new one.
+//
+// A connection may have been forgotten by a balancer, and then nothing will ever answer. So a server that has just been
+// quick has half of the time. A caller without an answer by then sends the request again, under the same id, within
+// what is left of the time; by then the connections are closed that may have been forgotten as well. If it is the
+// server that hangs, the next requests have the whole time. Where a request has no more time than a busy machine may
+// stand still, all of it is needed for the first attempt.
+func (s *Store) patience(conn *link, limit time.Duration) time.Duration {
+	const least, quick = time.Second, 8
+	if took := s.took.Load(); !conn.isNew() && limit >= least && took > 0 && took < int64(limit/quick) {
+		return limit / 2
+	}
+	return limit
+}
+
+// answered notes how long a request took.
+func (s *Store) answered(took time.Duration, err error) {
+	if store.FaultOf(err) == store.FaultAmbiguous {
+		took = 0
+	}
+	s.took.Store(int64(took))
+}
+
+// connection waits for a slot, and for a connection. Nothing is sent before there is one.
+func (s *Store) connection(ctx context.Context, l *lane, spare bool, at time.Time) (
+	conn *link, slot chan struct{}, err error,
+) {
+	waits, cancel := context.WithDeadline(ctx, at)
+	defer cancel()
+	defer context.AfterFunc(s.conns.life, cancel)()
+	err = errNoSlot
+	if slot = l.slot(); slot == nil {
+		s.conns.asker.hurries()
+		slot = l.wait(waits, spare)
+	}
+	if slot != nil {
+		if conn, err = s.conns.pool.take(waits, l == s.conns.renewal); err == nil {
+			return conn, slot, nil
+		}
+		<-slot
+	}
+	if ctx.Err() != nil || s.conns.life.Err() != nil {
+		return nil, nil, store.ErrUnsent
+	}
+	return nil, nil, unsent(err)
+}
+
+// sendOn sends a request that has to be answered by a time. The server may work on it until the end: if it is given up
+// before, it may be that the connection was forgotten, or that another transaction has what it waits for.
+func (s *Store) sendOn(conn *pgx.Conn, at, end time.Time, r request) error {
 	ctx, cancel := context.WithDeadline(s.conns.life, at)
 	defer cancel()
 	delete(conn.PgConn().CustomData(), warned)
-	limit := max(time.Until(at), time.Millisecond)
-	committed := false
+	limit := max(time.Until(end), time.Millisecond)
+	committed, counts := false, r.relied && s.replicas > 0
+	var has copies
 	b := &pgx.Batch{}
 	if r.before != nil {
 		s.begin(b, limit, false)
@@ -134,21 +218,34 @@ func (s *Store) sendOn(conn *pgx.Conn, at time.Time, r request) error {
 		}
 		return nil
 	})
+	if counts {
+		b.Queue(s.place().sql.replicated, "").QueryRow(has.scan)
+	}
+	if r.after != nil {
+		r.after(b)
+	}
 	err := conn.SendBatch(ctx, b).Close()
 	if err != nil && conn.PgConn().TxStatus() == 'E' && !conn.IsClosed() {
 		_, _ = conn.Exec(ctx, "ROLLBACK") // the pool keeps no connection whose transaction is open
 	}
-	switch {
+	switch warning := conn.PgConn().CustomData()[warned]; {
 	case err != nil && !committed:
 		return meaning(err)
-	case conn.PgConn().CustomData()[warned] != nil && r.relied:
-		return &store.ShortfallError{Err: errors.New(fmt.Sprint(conn.PgConn().CustomData()[warned]))}
+	case warning != nil && r.relied:
+		return &store.ShortfallError{Err: errors.New(fmt.Sprint(warning))}
+	case untellable(err):
+		s.silenced(err)
+	case err != nil && counts:
+		return &store.ShortfallError{Want: s.replicas, Fsync: true, Primary: true, Err: err}
+	}
+	if counts && (r.wrote == nil || r.wrote()) {
+		return s.copied(conn, end, has)
 	}
 	return nil
 }
 
 // begin queues what begins a transaction, which waits for no lock for longer than the limit.
 func (s *Store) begin(b *pgx.Batch, limit time.Duration, relied bool) {
-	b.Queue(s.sql.begin)
-	b.Queue(s.sql.limits, strconv.FormatInt(limit.Milliseconds(), 10), relied)
+	b.Queue(s.place().sql.begin)
+	b.Queue(s.place().sql.limits, strconv.FormatInt(limit.Milliseconds(), 10), relied, s.place().role)
 }

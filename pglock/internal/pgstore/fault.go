@@ -41,6 +41,8 @@ func meaning(err error) error {
 		return &store.Failure{Fault: store.FaultAmbiguous, Err: err}
 	case denied(refused.Code):
 		return &store.Failure{Fault: store.FaultDefinite, Answered: true, Denied: true, Err: err}
+	case refused.Code == tooLarge:
+		return &grownError{err}
 	}
 	fault := store.FaultDefinite
 	switch {
@@ -57,6 +59,19 @@ func denied(code string) bool { return code == noRight || strings.HasPrefix(code
 
 // noRight is the code of a right that is missing.
 const noRight = "42501"
+
+// tooLarge is the code of a number that its type has no room for. Only a token can be that, which somebody wrote into
+// the table.
+const tooLarge = "22003"
+
+// grownError is the error of a lock whose token is the largest there is. Nothing was written.
+type grownError struct{ cause error }
+
+func (e *grownError) Error() string { return "the fencing token cannot grow any more" }
+
+func (e *grownError) Is(target error) bool { return target == store.ErrConflict }
+
+func (e *grownError) Unwrap() error { return e.cause }
 
 // unusable reports that the table is not as it was found to be.
 func unusable(err error) bool {

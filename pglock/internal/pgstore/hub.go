@@ -130,19 +130,17 @@ func (h *hub) rivals(name string) int {
 	return 0
 }
 
-// listening is those of names that somebody waits for, if messages arrive.
-func (h *hub) listening(names []string) (some []string) {
+// waiting is those of names that somebody waits for, and whether messages arrive. If none do, others are told all the
+// same: those who hear of it leave room for one that hears nothing, too.
+func (h *hub) waiting(names []string) (some []string, hears bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.sub == 0 {
-		return nil
-	}
 	for _, name := range names {
 		if l := h.lines[name]; l != nil && len(l.tickets) > 0 {
 			some = append(some, name)
 		}
 	}
-	return some
+	return some, h.sub != 0
 }
 
 // announces returns those of names of which this client has to tell that it waits: nobody can have heard of it. It has

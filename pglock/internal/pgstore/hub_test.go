@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // hearing is the hub of a client "me" that listens to a name.
@@ -98,11 +100,11 @@ func TestMessages(t *testing.T) {
 	t.Parallel()
 	for message, want := range map[string][2]string{
 		"=c:1 n": {"c", "n"}, "=c:1 ": {"c", ""}, "=c:d:1 a b": {"c:d", "a b"}, "=c:1 =:": {"c", "=:"}, "=c n": {"", "n"},
-		"+c:1 n": {"c", "n"},
+		"+c:1 n": {"c", "n"}, "!c:1 n": {"c", "n"},
 	} {
-		kind, from, name := read(message)
+		kind, id, name := read(message)
 		require.Equal(t, message[0], kind)
-		require.Equal(t, want, [2]string{from, name})
+		require.Equal(t, want, [2]string{store.ClientOf(id), name})
 	}
 	for _, message := range []string{"", "=", "=n", "+", "?c 1", "n"} {
 		kind, _, _ := read(message)

@@ -10,9 +10,12 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// listener is the connection that hears of releases: one for all names, made when the first caller has to wait.
+// listener is the connection that hears of releases, and of holds that were broken: one for all names, made when the
+// first caller has to wait, or has held something for a while.
 //
 // A pooler in transaction mode accepts LISTEN and delivers nothing. So each connection first has to hear a message that
 // is sent to it by another one. If it does not, waiters poll, and it is tried again, ever more rarely: a server that
@@ -98,31 +101,35 @@ func (l *listener) listen(ctx context.Context) error {
 	defer hangUp(conn.PgConn())
 	l.deaf, l.refused = 0, false
 	l.store.hub.stands()
+	l.store.host.Missed()
 	for {
 		message, err := l.next(ctx, conn)
 		if err != nil {
 			return err
 		}
-		switch kind, from, name := read(message); kind {
-		case '=':
+		kind, id, name := read(message)
+		switch from := store.ClientOf(id); {
+		case kind == '=':
 			l.store.hub.message(from, name)
-		case '+':
+		case kind == '+':
 			l.store.hub.announced(from, name)
+		case kind == '!' && from == l.store.host.Client:
+			l.store.host.Broken(name, id)
 		}
 	}
 }
 
-// read reads a message: of a release ('=') or of one who waits ('+'), of which client, and the name of the lock. All
-// other messages are of no kind.
-func read(message string) (kind byte, from, name string) {
-	if message == "" || message[0] != '=' && message[0] != '+' {
+// read reads a message: of a release ('='), of one who waits ('+') or of a hold that was broken ('!'), of which id, and
+// the name of the lock. All other messages are of no kind.
+func read(message string) (kind byte, id, name string) {
+	if message == "" || !strings.ContainsRune("=+!", rune(message[0])) {
 		return 0, "", ""
 	}
 	id, name, ok := strings.Cut(message[1:], " ")
 	if !ok {
 		return 0, "", ""
 	}
-	return message[0], id[:max(strings.LastIndexByte(id, ':'), 0)], name
+	return message[0], id, name
 }
 
 // try connects, and leaves again.
@@ -142,7 +149,7 @@ func (l *listener) connect(ctx context.Context) (*pgx.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	channel := pgx.Identifier{l.store.table.channel()}.Sanitize()
+	channel := pgx.Identifier{l.store.place().channel}.Sanitize()
 	if _, err = conn.Exec(limited, "LISTEN "+channel); err == nil {
 		err = l.probe(limited, conn)
 	}
@@ -158,7 +165,7 @@ func (l *listener) probe(ctx context.Context, conn *pgx.Conn) error {
 	token := fmt.Sprintf("?%s %d", l.store.host.Client, l.probes.Add(1))
 	err := l.store.send(l.store.Within(ctx, l.store.host.Limit), l.store.conns.traffic, request{
 		name: "probe", calls: 1,
-		within: func(b *pgx.Batch) { b.Queue("SELECT pg_notify($1::text, $2::text)", l.store.table.channel(), token) },
+		within: func(b *pgx.Batch) { b.Queue("SELECT pg_notify($1::text, $2::text)", l.store.place().channel, token) },
 	})
 	if err != nil {
 		return err

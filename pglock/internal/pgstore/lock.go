@@ -127,7 +127,8 @@ type attempt struct {
 	waits   bool // somebody waits if the answer is "busy"
 	insists bool // a name without a row gets one, and what is free is asked for again
 
-	listens []string // the names for whose releases this client listens
+	listens []string // the names for whose releases this client waits
+	hears   bool     // it hears of them
 	found   []stands
 	makes   bool // a row was missing
 }
@@ -137,12 +138,17 @@ type attempt struct {
 func (s *Store) timed(ctx context.Context, when store.Timing, a *attempt, taken func() bool) (store.Receipt, error) {
 	r := serverclock.Request{Node: node, When: when}
 	return s.clocks.Send(ctx, s.host.Clock.Now, r, func(within serverclock.Window) (serverclock.Answer, error) {
+		unseen := 0
 		for range 3 {
 			sent := s.host.Clock.Now()
-			if err := s.send(s.Within(ctx, when.Within), s.conns.traffic, a.request(s, within.NotAfter)); err != nil {
+			r := a.request(s, within.NotAfter, taken)
+			if err := s.send(s.Within(ctx, when.Within), s.conns.traffic, r); err != nil {
 				return serverclock.Answer{}, err
 			}
 			if a.insists && len(a.found) < len(a.names) {
+				if a.makes {
+					unseen++
+				}
 				a.makes = true
 				continue
 			}
@@ -168,28 +174,37 @@ func (s *Store) timed(ctx context.Context, when store.Timing, a *attempt, taken 
 				return serverclock.Answer{Now: now}, nil
 			}
 		}
+		if unseen > 1 {
+			return serverclock.Answer{}, errUnseenRow(s.table)
+		}
 		return serverclock.Answer{}, nil
 	})
 }
 
 // request is the transaction: to take, to note that this client listens for what others have, to look. The one before
-// it makes rows.
-func (a *attempt) request(s *Store, notAfter int64) request {
-	r := request{name: "acquire", calls: len(a.names), relied: true, within: func(b *pgx.Batch) {
+// it makes rows; the one behind it tells others that this client waits.
+func (a *attempt) request(s *Store, notAfter int64, taken func() bool) request {
+	r := request{name: "acquire", calls: len(a.names), relied: true, takes: true, wrote: taken}
+	r.within = func(b *pgx.Batch) {
 		a.take(b, notAfter)
-		if a.listens = s.hub.listening(a.names); a.waits && len(a.listens) > 0 {
-			b.Queue(s.sql.want, a.listens, a.id, (2 * s.poll).Milliseconds())
-			if anew := s.hub.announces(a.listens); len(anew) > 0 {
-				b.Queue(s.sql.announce, s.table.channel(), a.id, anew)
-			}
+		if a.listens, a.hears = s.hub.waiting(a.names); a.waits && len(a.listens) > 0 {
+			b.Queue(s.place().sql.want, a.listens, a.id, (2 * s.poll).Milliseconds())
 		}
-		b.Queue(s.sql.look, a.names).Query(func(rows pgx.Rows) (err error) {
+		b.Queue(s.place().sql.look, a.names).Query(func(rows pgx.Rows) (err error) {
 			a.found, err = scanStands(rows)
 			return err
 		})
-	}}
+	}
+	r.after = func(b *pgx.Batch) {
+		if !a.waits || len(a.listens) == 0 || !s.messages.are(s.host.Clock.Now()) {
+			return
+		}
+		if anew := s.hub.announces(a.listens); len(anew) > 0 {
+			b.Queue(s.place().sql.announce, s.place().channel, a.id, anew)
+		}
+	}
 	if a.makes {
-		r.before = func(b *pgx.Batch) { b.Queue(s.sql.insert, a.names) }
+		r.before = func(b *pgx.Batch) { b.Queue(s.place().sql.insert, a.names) }
 	}
 	return r
 }
@@ -212,7 +227,7 @@ func (a *attempt) decided() bool {
 // is noted then, since the lock was free, and what stands now would be released unheard.
 func (a *attempt) again(one stands, poll time.Duration) time.Duration {
 	noted := one.wanted-one.now >= poll.Microseconds()
-	if a.waits && slices.Contains(a.listens, one.name) && !noted {
+	if a.waits && a.hears && slices.Contains(a.listens, one.name) && !noted {
 		return lockedFor
 	}
 	return max(one.left(), lockedFor)
@@ -230,7 +245,7 @@ func (s *Store) confirm(ctx context.Context, a *attempt) (confirmed bool, err er
 	err = s.send(ctx, s.conns.traffic, request{
 		name: "confirm", calls: len(a.names), relied: true,
 		within: func(b *pgx.Batch) {
-			b.Queue(s.sql.confirm, a.names, a.id).Query(func(rows pgx.Rows) error {
+			b.Queue(s.place().sql.confirm, a.names, a.id).Query(func(rows pgx.Rows) error {
 				var name string
 				var fence int64
 				_, err := pgx.ForEachRow(rows, []any{&name, &fence}, func() error {
@@ -268,10 +283,10 @@ func (l *Lock) Acquire(ctx context.Context, ask *store.Ask) (store.AcquireReply,
 	}
 	a.take = func(b *pgx.Batch, notAfter int64) {
 		if ask.From != "" {
-			b.Queue(s.sql.adopt, l.name, ask.ID, lease, notAfter, ask.From).QueryRow(took)
+			b.Queue(s.place().sql.adopt, l.name, ask.ID, lease, notAfter, ask.From).QueryRow(took)
 			return
 		}
-		b.Queue(s.sql.acquire, l.name, ask.ID, lease, notAfter).QueryRow(took)
+		b.Queue(s.place().sql.acquire, l.name, ask.ID, lease, notAfter).QueryRow(took)
 	}
 	receipt, err := s.timed(ctx, ask.Timing, a, func() bool { return reply.Status == store.Held })
 	if err != nil {
@@ -311,7 +326,7 @@ func (s *Store) AcquireAll(
 	var taken int64
 	a := &attempt{names: names, id: id, waits: true, insists: true}
 	a.take = func(b *pgx.Batch, notAfter int64) {
-		b.Queue(s.sql.acquireAll, names, id, leases, notAfter).QueryRow(func(row pgx.Row) error {
+		b.Queue(s.place().sql.acquireAll, names, id, leases, notAfter).QueryRow(func(row pgx.Row) error {
 			return row.Scan(&taken)
 		})
 	}
@@ -342,7 +357,7 @@ func (l *Lock) Inspect(ctx context.Context) (store.InspectReply, error) {
 	var id *string
 	var left *int64
 	var wanted bool
-	err := l.store.query(ctx, "inspect", l.store.sql.inspect, []any{l.name}, func(row pgx.Row) error {
+	err := l.store.query(ctx, "inspect", l.store.place().sql.inspect, []any{l.name}, func(row pgx.Row) error {
 		err := row.Scan(&id, &left, &reply.Fence, &wanted)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
@@ -368,7 +383,7 @@ func (l *Lock) Note(ctx context.Context, note store.Note, take bool) (status sto
 	if take {
 		text = nil
 	}
-	err = l.store.query(ctx, "note", l.store.sql.note, []any{l.name, note.ID, note.Fence, text},
+	err = l.store.query(ctx, "note", l.store.place().sql.note, []any{l.name, note.ID, note.Fence, text},
 		func(row pgx.Row) error {
 			var holds, newest bool
 			err := row.Scan(&holds, &newest)
@@ -387,7 +402,7 @@ func (l *Lock) Note(ctx context.Context, note store.Note, take bool) (status sto
 
 // Noted implements [store.Noter].
 func (l *Lock) Noted(ctx context.Context) (note store.Note, err error) {
-	err = l.store.query(ctx, "noted", l.store.sql.noted, []any{l.name}, func(row pgx.Row) error {
+	err = l.store.query(ctx, "noted", l.store.place().sql.noted, []any{l.name}, func(row pgx.Row) error {
 		err := row.Scan(&note.ID, &note.Fence, &note.Since, &note.Text)
 		if errors.Is(err, pgx.ErrNoRows) {
 			note, err = store.Note{}, nil

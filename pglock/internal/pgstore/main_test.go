@@ -31,7 +31,7 @@ const tableName = Table("holdfast_lock")
 func newRows(t testing.TB) rows {
 	t.Helper()
 	r := rows{url: pgtest.Shared(t).Database(t), sql: statementsOf(tableName.quoted())}
-	pgtest.Run(t, r.url, Schema(tableName))
+	pgtest.Run(t, r.url, Migrations(tableName)[0].SQL)
 	return r
 }
 
@@ -129,14 +129,14 @@ type parted struct{ released, looked, heard bool }
 
 func (s session) release(sql string, names []string, ids ...string) (all []parted) {
 	s.Helper()
-	if sql == s.sql.release {
+	if sql == s.sql.telling.one {
 		for i, name := range names {
 			all = append(all, s.releaseOne(name, ids[i]))
 		}
 		return all
 	}
 	untils, as := make([]int64, len(names)), make([]string, len(names))
-	found, err := s.Query(within(s), sql, names, ids, untils, as, tableName.channel())
+	found, err := s.Query(within(s), sql, names, ids, untils, as, "holdfast_lock")
 	require.NoError(s, err)
 	for found.Next() {
 		var one parted
@@ -155,7 +155,7 @@ func (s session) release(sql string, names []string, ids ...string) (all []parte
 func (s session) releaseOne(name, id string) parted {
 	s.Helper()
 	one := parted{looked: true}
-	err := s.QueryRow(within(s), s.sql.release, name, id, 0, "", tableName.channel()).Scan(&one.heard, new(int64), new(string))
+	err := s.QueryRow(within(s), s.sql.telling.one, name, id, 0, "", "holdfast_lock").Scan(&one.heard, new(int64), new(string))
 	if err == pgx.ErrNoRows {
 		return one
 	}
@@ -259,10 +259,10 @@ func (r rows) openTable(t testing.TB, client string, table Table) *peer {
 	config, err := pgxpool.ParseConfig(r.url)
 	require.NoError(t, err)
 	p := &peer{t: t}
-	p.Store, err = New(config, 4, table, time.Hour)
-	require.NoError(t, err)
+	p.Store = New(config, 4, table, time.Hour, 0)
 	p.Start(store.Host{
 		Clock: watchdog.NewClock(), Limit: patience, Warn: func(string, ...any) {}, Heard: func(string) {},
+		Broken: func(string, string) {}, Missed: func() {},
 		Replaced: func() { p.replaced.Add(1) }, Client: client,
 	})
 	t.Cleanup(func() {

@@ -15,9 +15,30 @@ var errLocked = &store.Failure{
 }
 
 // release sends what frees locks. Nobody relies on a release but those who wait for it: if a crash of the server
-// forgets it, the hold ends with its lease. So its commit waits for no disk.
-func (s *Store) release(ctx context.Context, calls int, within func(b *pgx.Batch)) error {
-	return s.send(ctx, s.conns.traffic, request{name: "release", calls: calls, within: within})
+// forgets it, the hold ends with its lease. So its commit waits for no disk. If it may have been refused because of the
+// messages in it, it is sent again without.
+func (s *Store) release(ctx context.Context, calls int, within func(b *pgx.Batch, by *releases)) error {
+	send := func(by *releases) error {
+		return s.send(ctx, s.conns.traffic, request{
+			name: "release", calls: calls, within: func(b *pgx.Batch) { within(b, by) },
+		})
+	}
+	if !s.messages.are(s.host.Clock.Now()) {
+		return send(&s.place().sql.mute)
+	}
+	err := send(&s.place().sql.telling)
+	if !untellable(err) {
+		return err
+	}
+	switch again := send(&s.place().sql.mute); {
+	case again == nil:
+		s.silenced(err)
+		return nil
+	case errors.Is(again, store.ErrLate), errors.Is(again, store.ErrUnsent):
+		return err
+	default:
+		return again
+	}
 }
 
 func released(done, heard bool) (reply store.ReleaseReply) {
@@ -38,8 +59,8 @@ func (l *Lock) Release(ctx context.Context, id string) (reply store.ReleaseReply
 	var micros int64
 	var timeline string
 	sent := s.host.Clock.Now()
-	err = s.release(ctx, 1, func(b *pgx.Batch) {
-		b.Queue(s.sql.release, l.name, id, l.until, l.as, s.table.channel()).QueryRow(func(row pgx.Row) error {
+	err = s.release(ctx, 1, func(b *pgx.Batch, by *releases) {
+		b.Queue(by.one, l.name, id, l.until, l.as, s.place().channel).QueryRow(func(row pgx.Row) error {
 			var heard bool
 			err := row.Scan(&heard, &micros, &timeline)
 			reply = released(err == nil, heard)
@@ -60,13 +81,13 @@ func (l *Lock) Release(ctx context.Context, id string) (reply store.ReleaseReply
 
 // ReleaseAll implements [store.Store].
 func (s *Store) ReleaseAll(ctx context.Context, all []*store.Parting) error {
-	return s.releaseAll(ctx, all, s.sql.releaseAll)
+	return s.releaseAll(ctx, all, func(by *releases) string { return by.all })
 }
 
 // ReleaseEach implements [store.Store]. Rows that are locked are left for the next time: one must not hold up the
 // others.
 func (s *Store) ReleaseEach(ctx context.Context, all []*store.Parting) {
-	err := s.releaseAll(ctx, all, s.sql.releaseMany)
+	err := s.releaseAll(ctx, all, func(by *releases) string { return by.many })
 	for _, one := range all {
 		if err != nil {
 			one.Err = err
@@ -77,7 +98,7 @@ func (s *Store) ReleaseEach(ctx context.Context, all []*store.Parting) {
 // freed is what release_all.sql returns of a name.
 type freed struct{ done, looked, heard bool }
 
-func (s *Store) releaseAll(ctx context.Context, all []*store.Parting, sql string) error {
+func (s *Store) releaseAll(ctx context.Context, all []*store.Parting, of func(by *releases) string) error {
 	var names, ids, as []string
 	var until []int64
 	for _, one := range all {
@@ -88,8 +109,9 @@ func (s *Store) releaseAll(ctx context.Context, all []*store.Parting, sql string
 	var micros int64
 	var timeline string
 	sent := s.host.Clock.Now()
-	err := s.release(ctx, len(all), func(b *pgx.Batch) {
-		b.Queue(sql, names, ids, until, as, s.table.channel()).Query(func(rows pgx.Rows) error {
+	err := s.release(ctx, len(all), func(b *pgx.Batch, by *releases) {
+		found = nil
+		b.Queue(of(by), names, ids, until, as, s.place().channel).Query(func(rows pgx.Rows) error {
 			for rows.Next() {
 				var one freed
 				if err := rows.Scan(&one.done, &one.looked, &one.heard, &micros, &timeline); err != nil {

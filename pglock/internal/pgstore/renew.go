@@ -33,7 +33,7 @@ func (s *Store) renew(ctx context.Context, all []store.Renewal) {
 	err := s.send(ctx, s.conns.renewal, request{
 		name: "renew", calls: len(all), relied: true,
 		within: func(b *pgx.Batch) {
-			b.Queue(s.sql.renew, names, ids, leases).Query(func(rows pgx.Rows) error {
+			b.Queue(s.place().sql.renew, names, ids, leases).Query(func(rows pgx.Rows) error {
 				for rows.Next() {
 					var done, stands bool
 					if err := rows.Scan(&done, &stands, &micros, &timeline); err != nil {

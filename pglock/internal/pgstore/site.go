@@ -11,25 +11,65 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// Site is what is found of the table, by the user of the store, and of the server's clock.
+// Site is what is found of the server, of a session there, and of the table.
 type Site struct {
-	Standby, Table, Permanent bool
-	Reads, Inserts, Updates   bool
-	Hidden                    string // why this user may not even look for the table; "": it may
-	Columns                   []string
-	micros                    int64
-	timeline                  string
+	Standby                 bool
+	Schema, Table           string   // of the table; "": there is none
+	Role, User              string   // of the session: as SET ROLE has it, and whose rights that gives
+	Path                    string   // the session's search_path
+	Elsewhere               []string // schemas that have a table of that name
+	Kind                    string   // of the table, as pg_class has it, with + if others inherit from it
+	Permanent               bool
+	Reads, Inserts, Updates bool
+	Key                     bool     // a name is unique
+	Hides                   bool     // policies may hide rows
+	Columns                 []string // each with its type
+	Hidden                  string   // why this user may not even look for the table; "": it may
+
+	pid      uint32 // of the session
+	counts   bool   // this user sees what standbys have
+	known    bool   // the table was there before
+	micros   int64
+	timeline string
+	system   string // the cluster's identifier; "": this user may not read it
+	wal      int64  // how far its log is; 0: it is a standby, or as above
+}
+
+// Name is the table's name with its schema.
+func (found *Site) Name() string { return pgx.Identifier{found.Schema, found.Table}.Sanitize() }
+
+// look asks, by a connection, what is there.
+func (s *Store) look(ctx context.Context, conn *pgx.Conn) (found Site, err error) {
+	at, b := s.place(), &pgx.Batch{}
+	if at != s.unproved { // in the transaction that the statements of a batch share
+		b.Queue("SELECT set_config('role', $1::text, true)", at.role)
+	}
+	told := false
+	b.Queue(at.sql.ready, at.name).QueryRow(func(row pgx.Row) error {
+		err := row.Scan(&found.Standby, &found.micros, &found.timeline, &found.Role, &found.User, &found.Path,
+			&found.Elsewhere, &found.Schema, &found.Table, &found.Kind, &found.Permanent, &found.Reads, &found.Inserts,
+			&found.Updates, &found.Key, &found.Hides, &found.Columns, &found.pid, &found.counts)
+		told = err == nil
+		return err
+	})
+	b.Queue(at.sql.system).QueryRow(func(row pgx.Row) error { return row.Scan(&found.system, &found.wal) })
+	err = conn.SendBatch(ctx, b).Close()
+	found.known = at != s.unproved
+	var refused *pgconn.PgError
+	denied := errors.As(err, &refused) && refused.Code == noRight
+	if denied && told { // what was asked last
+		return found, nil
+	}
+	if denied {
+		return Site{Hidden: refused.Message}, nil
+	}
+	return found, err
 }
 
 // Site asks the server about itself and the table.
 func (s *Store) Site(ctx context.Context) (found Site, err error) {
 	err = s.alone(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		err := conn.QueryRow(ctx, s.sql.ready, s.table.quoted()).Scan(&found.Standby, &found.micros, &found.timeline,
-			&found.Table, &found.Permanent, &found.Reads, &found.Inserts, &found.Updates, &found.Columns)
-		var refused *pgconn.PgError
-		if errors.As(err, &refused) && refused.Code == noRight {
-			found, err = Site{Hidden: refused.Message}, nil
-		}
+		found, err = s.look(ctx, conn)
 		return err
 	})
 	return found, err
@@ -43,24 +83,54 @@ type Server struct {
 	StandbyNames           string
 	OldestSnapshot         time.Duration
 	DeadVersions, SizeByte int64
+	OldestID, OldestMulti  int64   // the ages of the oldest transaction id and of the oldest multixact id
+	QueueUsage             float64 // of notifications; 1: it is full
 }
 
 // Server asks the server about what an operator should know.
 func (s *Store) Server(ctx context.Context) (found Server, err error) {
 	var oldest int64
 	err = s.alone(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		return conn.QueryRow(ctx, s.sql.server, s.table.quoted()).Scan(&found.Version, &found.Fsync, &found.FullPages,
-			&found.Standbys, &found.Synchronous, &found.StandbyNames, &oldest, &found.DeadVersions, &found.SizeByte)
+		at := s.place()
+		return conn.QueryRow(ctx, at.sql.server, at.name).Scan(&found.Version, &found.Fsync, &found.FullPages,
+			&found.Standbys, &found.Synchronous, &found.StandbyNames, &oldest, &found.DeadVersions, &found.SizeByte,
+			&found.OldestID, &found.OldestMulti, &found.QueueUsage)
 	})
 	found.OldestSnapshot = time.Duration(oldest) * time.Second
 	return found, err
+}
+
+// Transaction is one that has locked rows of the table.
+type Transaction struct {
+	PID      uint32 // of its session; 0: it is prepared
+	Prepared string // its name then
+	Open     time.Duration
+	State    string // what its session does
+}
+
+// Transactions asks which transactions have been open for a time and have locked rows of the table, the oldest first.
+func (s *Store) Transactions(ctx context.Context, open time.Duration) (all []Transaction, err error) {
+	err = s.alone(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		rows, err := conn.Query(ctx, s.place().sql.transactions, s.place().name, int64(open.Seconds()))
+		if err != nil {
+			return err
+		}
+		all, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (t Transaction, err error) {
+			var pid, seconds int64
+			err = row.Scan(&pid, &t.Prepared, &seconds, &t.State)
+			t.PID, t.Open = uint32(pid), time.Duration(seconds)*time.Second
+			return t, err
+		})
+		return err
+	})
+	return all, err
 }
 
 // alone sends what only reads, and may be asked of a standby: a statement without a transaction around it. It is sent
 // once more if the first connection broke.
 func (s *Store) alone(ctx context.Context, ask func(ctx context.Context, conn *pgx.Conn) error) error {
 	once := func() error {
-		return s.by(ctx, s.conns.traffic, func(conn *pgx.Conn, at time.Time) error {
+		return s.by(ctx, s.conns.traffic, true, func(conn *pgx.Conn, at time.Time) error {
 			within, cancel := context.WithDeadline(s.conns.life, at)
 			defer cancel()
 			return meaning(ask(within, conn))
@@ -85,7 +155,7 @@ type Row struct {
 // List reads a page of the table, in the order of names, behind one name. Pattern is one of LIKE.
 func (s *Store) List(ctx context.Context, pattern, behind string, most int) (rows []Row, err error) {
 	err = s.alone(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		found, err := conn.Query(ctx, s.sql.list, pattern, behind, most)
+		found, err := conn.Query(ctx, s.place().sql.list, pattern, behind, most)
 		if err != nil {
 			return err
 		}

@@ -15,9 +15,9 @@ import (
 func TestWhatKeepsOldVersionsIsTold(t *testing.T) {
 	t.Parallel()
 	r := rows{url: pgtest.Start(t).URL(), sql: statementsOf(tableName.quoted())}
-	r.run(t, Schema(tableName)+"; CREATE DATABASE other")
+	r.run(t, Migrations(tableName)[0].SQL+"; CREATE DATABASE other")
 	other := rows{url: strings.Replace(r.url, "/postgres?", "/other?", 1), sql: r.sql}
-	other.run(t, Schema(tableName))
+	other.run(t, Migrations(tableName)[0].SQL)
 	p := r.open(t, "c")
 	for what, sql := range map[string]string{
 		"a snapshot": "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; SELECT 1 FROM holdfast_lock",

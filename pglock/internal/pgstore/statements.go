@@ -13,10 +13,18 @@ var files embed.FS
 
 // statements are those of one table.
 type statements struct {
-	begin, limits, ready, insert, acquire, adopt, acquireAll, want, look, confirm string
-	release, releaseAll, releaseMany, renew, inspect, note, noted                 string
-	list, tx, server, announce                                                    string
+	begin, limits, ready, insert, acquire, adopt, acquireAll, want, look, confirm             string
+	renew, inspect, note, noted, list, tx, server, announce, replicated, system, transactions string
+
+	telling, mute releases
 }
+
+// releases are the statements that release, with the messages to those who wait, or without.
+type releases struct{ one, all, many string }
+
+// hurry has the commit of a transaction with a message wait only a moment for its turn: the commit of another program's
+// message may wait for a disk or a standby, and it keeps all others of the database waiting.
+const hurry = "set_config('lock_timeout', '100', true)"
 
 const commit = "COMMIT"
 
@@ -25,21 +33,31 @@ func statementsOf(table string) *statements {
 	return &statements{
 		begin: of("begin"), limits: of("limits"), ready: of("ready"), insert: of("insert"), acquire: of("acquire"),
 		adopt: of("adopt"), acquireAll: of("acquire_all"), want: of("want"), look: of("look"), confirm: of("confirm"),
-		release: of("release"), releaseAll: strings.ReplaceAll(of("release_all"), "{{skip}}", ""),
-		releaseMany: strings.ReplaceAll(of("release_all"), "{{skip}}", "SKIP LOCKED"),
-		renew:       of("renew"), inspect: of("inspect"), note: of("note"), noted: of("noted"),
-		list: of("list"), tx: of("tx"), server: of("server"), announce: of("announce"),
+		renew: of("renew"), inspect: of("inspect"), note: of("note"), noted: of("noted"),
+		list: of("list"), tx: of("tx"), server: of("server"),
+		replicated: of("replicated"), system: of("system"), transactions: of("transactions"),
+		announce: strings.ReplaceAll(of("announce"), "{{hurry}}", hurry),
+		telling:  releasesOf(of, "pg_notify($5::text, '=' || {{id}} || ' ' || l.name)", hurry),
+		mute:     releasesOf(of, "$5::text", "true"),
+	}
+}
+
+// releasesOf are statements that release, of what they tell by and how they have the commit hurry then.
+func releasesOf(of func(name string) string, tell, hurry string) releases {
+	fill := func(name, id, skip string) string {
+		text := strings.ReplaceAll(of(name), "{{tell}}", tell)
+		return strings.NewReplacer("{{id}}", id, "{{skip}}", skip, "{{hurry}}", hurry).Replace(text)
+	}
+	return releases{
+		one: fill("release", "$2::text", ""), all: fill("release_all", "p.id", ""),
+		many: fill("release_all", "p.id", "SKIP LOCKED"),
 	}
 }
 
 // statement is the text of a file without its comments, for a table.
 func statement(name, table string) string {
-	text, err := files.ReadFile("sql/" + name + ".sql")
-	if err != nil {
-		panic(err) // the file is part of the program
-	}
 	var lines []string
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(file(name)) {
 		if !strings.HasPrefix(line, "--") {
 			lines = append(lines, line)
 		}
@@ -47,11 +65,10 @@ func statement(name, table string) string {
 	return strings.TrimSpace(strings.ReplaceAll(strings.Join(lines, ""), "{{table}}", table))
 }
 
-// Schema is the statement that makes the table, if it does not exist yet, with comments.
-func Schema(table Table) string {
-	text, err := files.ReadFile("sql/schema.sql")
+func file(name string) string {
+	text, err := files.ReadFile("sql/" + name + ".sql")
 	if err != nil {
 		panic(err) // the file is part of the program
 	}
-	return strings.TrimSpace(strings.ReplaceAll(string(text), "{{table}}", table.quoted())) + ";\n"
+	return string(text)
 }

@@ -111,13 +111,13 @@ func TestAReleaseWaitsForAnAcquisition(t *testing.T) {
 		release, id string
 		end         func()
 	}{
-		{r.sql.release, "X", taking.commit}, {r.sql.release, "Y", taking.rollback},
-		{r.sql.releaseAll, "X", taking.commit}, {r.sql.releaseAll, "Y", taking.rollback},
+		{r.sql.telling.one, "X", taking.commit}, {r.sql.telling.one, "Y", taking.rollback},
+		{r.sql.telling.all, "X", taking.commit}, {r.sql.telling.all, "Y", taking.rollback},
 	} {
 		id := c.id
 		taking.begin()
 		require.True(t, taking.acquire("n", id, far).held)
-		require.Equal(t, []parted{{}}, releasing.release(r.sql.releaseMany, []string{"n"}, id),
+		require.Equal(t, []parted{{}}, releasing.release(r.sql.telling.many, []string{"n"}, id),
 			"one that does not wait says that it could not look")
 		result := waits(t, r, func() []parted { return releasing.release(c.release, []string{"n"}, id) })
 		c.end()
@@ -133,7 +133,7 @@ func TestAReleaseBesideAnInsert(t *testing.T) {
 	inserting, releasing := r.session(t), r.session(t)
 	inserting.begin()
 	inserting.insert("n")
-	for _, sql := range []string{r.sql.release, r.sql.releaseAll, r.sql.releaseMany} {
+	for _, sql := range []string{r.sql.telling.one, r.sql.telling.all, r.sql.telling.many} {
 		require.Equal(t, []parted{{looked: true}}, releasing.release(sql, []string{"n"}, "X"))
 	}
 	released := r.clock(t)
@@ -150,7 +150,7 @@ func TestAReleaseNamesItsHold(t *testing.T) {
 	s.insert("a", "b")
 	gone, done := parted{looked: true}, parted{released: true, looked: true}
 	names := []string{"b", "a", "missing"}
-	for _, sql := range []string{r.sql.release, r.sql.releaseAll, r.sql.releaseMany} {
+	for _, sql := range []string{r.sql.telling.one, r.sql.telling.all, r.sql.telling.many} {
 		require.True(t, s.acquire("a", "X", far).held)
 		require.True(t, s.acquire("b", "Y", far).held)
 		require.Equal(t, []parted{gone, gone, gone}, s.release(sql, names, "X", "Y", "Z"))
@@ -175,10 +175,10 @@ func TestOneLockedRowHoldsNobodyUp(t *testing.T) {
 	require.Equal(t, []renewed{done, locked, done}, mine.renew(names, "X", "X", "X"))
 	require.Equal(t, before, r.run(t, "SELECT until FROM holdfast_lock WHERE name = '1'"))
 	out := parted{released: true, looked: true}
-	require.Equal(t, []parted{out, {}, out}, mine.release(r.sql.releaseMany, names, "X", "X", "X"))
+	require.Equal(t, []parted{out, {}, out}, mine.release(r.sql.telling.many, names, "X", "X", "X"))
 	other.rollback()
 	require.Equal(t, []renewed{{}, done, {}}, mine.renew(names, "X", "X", "X"), "the next time")
-	require.Equal(t, []parted{{looked: true}, out, {looked: true}}, mine.release(r.sql.releaseMany, names, "X", "X", "X"))
+	require.Equal(t, []parted{{looked: true}, out, {looked: true}}, mine.release(r.sql.telling.many, names, "X", "X", "X"))
 }
 
 // A renewal prolongs what stands, and makes nothing of what does not.
@@ -249,7 +249,7 @@ func TestWhatATransactionReliesOn(t *testing.T) {
 	require.False(t, other.acquire("n", "Y", far).held, "its lease is over")
 	require.False(t, other.acquireAll([]string{"m", "n"}, "Y", far))
 	require.True(t, users.relied("n", "X"), "nobody has had the lock")
-	require.Equal(t, []parted{{released: true, looked: true}}, mine.release(r.sql.release, []string{"n"}, "X"))
+	require.Equal(t, []parted{{released: true, looked: true}}, mine.release(r.sql.telling.one, []string{"n"}, "X"))
 	require.False(t, other.acquire("n", "Y", far).held, "it was released")
 	require.False(t, users.relied("n", "X"))
 	users.commit()
@@ -331,7 +331,7 @@ func TestAHotNameKeepsTheTableSmall(t *testing.T) {
 		require.True(t, s.acquire("n", "X", far).held)
 		require.True(t, s.renew([]string{"n"}, "X")[0].done)
 		s.exec(r.sql.want, []string{"n"}, "Y", lease)
-		require.True(t, s.release(r.sql.release, []string{"n"}, "X")[0].released)
+		require.True(t, s.release(r.sql.telling.one, []string{"n"}, "X")[0].released)
 	}
 	require.NoError(t, s.Close(within(t)), "it tells what it counted")
 	pgtest.Eventually(t, func() bool {

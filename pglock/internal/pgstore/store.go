@@ -22,47 +22,63 @@ const node = "postgresql"
 // Store keeps locks in a table of PostgreSQL. It implements [store.Store].
 //
 // What several goroutines share is fixed by Start, or has a mutex of its own: the estimate of the server's clock, the
-// hub of those who listen, and the timeline.
+// hub of those who listen, the lineage of the server, and the table's place.
 type Store struct {
 	conns *conns
-	table Table
-	sql   *statements
+	table Table         // as the application names it
 	poll  time.Duration // how often a waiter asks that is not woken
-	host  store.Host
+
+	replicas int // standbys that must have on their disks what somebody relies on
+
+	host store.Host
 
 	clocks serverclock.Clocks
 	hub    hub
 	ears   *listener
 
-	checked atomic.Bool // the table is there and may be used
+	unproved *place
+	at       atomic.Pointer[place] // the table, as soon as a proof has found it
+	checked  atomic.Bool           // the table may be used, as the last proof said
+	proofs   atomic.Int64          // how often that was put in doubt
+	messages messages
+	took     atomic.Int64 // how long the last request took; 0: it was not answered, or there was none
 
-	mu       sync.Mutex // guards timeline
-	timeline string     // of the last answer; "": nothing is known
+	mu      sync.Mutex // guards lineage
+	lineage lineage
 }
 
-var _ store.Store = (*Store)(nil)
+var (
+	_ store.Store  = (*Store)(nil)
+	_ store.Teller = (*Store)(nil)
+)
 
-// New returns a store over connections of its own, at most so many, to the server that a pool's configuration names.
-// It sends nothing. Poll is how often its client asks for a lock of whose release it does not hear.
-func New(theirs *pgxpool.Config, most int32, table Table, poll time.Duration) (*Store, error) {
-	c, err := newConns(theirs, most)
-	if err != nil {
-		return nil, err
+// New returns a store over connections of its own, at most so many, to the server that a pool's configuration names. It
+// sends nothing. Poll is how often its client asks for a lock of whose release it does not hear. Replicas is how many
+// standbys must have what somebody relies on.
+func New(theirs *pgxpool.Config, most int, table Table, poll time.Duration, replicas int) *Store {
+	s := &Store{
+		conns: newConns(theirs, most), table: table, unproved: table.unproved(), poll: poll, replicas: replicas,
 	}
-	s := &Store{conns: c, table: table, sql: statementsOf(table.quoted()), poll: poll}
+	s.at.Store(s.unproved)
 	s.hub.init()
 	s.ears = newListener(s)
-	return s, nil
+	return s
 }
 
 // Start implements [store.Store].
-func (s *Store) Start(host store.Host) { s.host, s.hub.heed, s.hub.me = host, host.Heard, host.Client }
+func (s *Store) Start(host store.Host) {
+	s.host, s.hub.heed, s.hub.me, s.conns.warnings.warn = host, host.Heard, host.Client, host.Warn
+	s.conns.asker.limit = host.Limit / 2
+}
 
 // Name implements [store.Store].
 func (s *Store) Name() string { return Name }
 
 // Node implements [store.Store].
 func (s *Store) Node(string) string { return node }
+
+// Serves implements [store.Store].
+func (s *Store) Serves(string) bool { return true }
 
 // Direct implements [store.Store]: a request that is left costs its connection.
 func (s *Store) Direct() bool { return false }
@@ -101,8 +117,22 @@ func (s *Store) Others(channel string, receivers int64) int {
 	return max(s.hub.rivals(channel), 1)
 }
 
-// ListenWanted implements [store.Store]: no grant of this store is idle, so nobody has to tell that it is wanted.
-func (s *Store) ListenWanted() {}
+// ListenWanted implements [store.Store]. No grant of this store is idle, so nobody has to tell that it is wanted; that
+// it was broken, the connection hears that listens for releases.
+func (s *Store) ListenWanted() { s.ears.start() }
+
+// TellBroken implements [store.Teller].
+func (s *Store) TellBroken(ctx context.Context, key, id string) {
+	if !s.messages.are(s.host.Clock.Now()) {
+		return
+	}
+	err := s.send(ctx, s.conns.traffic, request{name: "tell", calls: 1, within: func(b *pgx.Batch) {
+		b.Queue("SELECT pg_notify($1::text, '!' || $2::text || ' ' || $3::text), "+hurry, s.place().channel, id, key)
+	}})
+	if untellable(err) {
+		s.silenced(err)
+	}
+}
 
 // End implements [store.Store]. No caller waits for an answer but where it would cost a connection to leave, so it ends
 // the listener alone.
@@ -118,39 +148,42 @@ func (s *Store) Wait() {
 }
 
 // observe takes in what an answer told of the server: its clock, and its timeline, which changes when a standby is
-// promoted. Connections to the old primary, which may be there still, are then left, and those who hold something find
-// out at once whether the new one knows of it.
+// promoted.
 func (s *Store) observe(sent time.Duration, micros int64, timeline string) {
 	s.clocks.Observe(node, sent, s.host.Clock.Now(), micros)
 	if timeline == "" {
 		return
 	}
 	s.mu.Lock()
-	replaced := s.timeline != "" && s.timeline != timeline
-	s.timeline = timeline
+	replaced := s.lineage.observe(timeline)
 	s.mu.Unlock()
 	if replaced {
-		s.conns.reset()
-		s.host.Replaced()
+		s.replaced()
 	}
 }
 
-// Ready implements [store.Store]: once, it finds out whether the table is there, and may be used.
-func (s *Store) Ready(ctx context.Context, limit time.Duration) error {
-	if s.checked.Load() {
-		return nil
+// replaced says that another server answers than before. Connections to the old one, which may be there still, are then
+// left, and those who hold something find out at once whether the new one knows of it.
+func (s *Store) replaced() {
+	s.conns.pool.reset()
+	s.host.Replaced()
+}
+
+// recognise takes in to which server a new connection leads. Floor is what written said before that was asked.
+func (s *Store) recognise(found *Site, floor int64) {
+	s.mu.Lock()
+	replaced := s.lineage.recognise(found.system, found.wal, floor)
+	s.mu.Unlock()
+	if replaced {
+		s.replaced()
 	}
-	sent := s.host.Clock.Now()
-	found, err := s.Site(s.Within(ctx, limit))
-	if err != nil {
-		return err
-	}
-	s.observe(sent, found.micros, found.timeline)
-	if err := found.problem(s.table); err != nil {
-		return err
-	}
-	s.checked.Store(true)
-	return nil
+}
+
+// written is how far the server's log is at least.
+func (s *Store) written() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lineage.wal
 }
 
 // query sends a transaction that reads one row of a statement.

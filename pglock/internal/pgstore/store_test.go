@@ -165,9 +165,9 @@ func TestAnAnswerWithoutARowForEachHold(t *testing.T) {
 	r := newRows(t)
 	p := r.open(t, "c")
 	p.take("a", "c:1")
-	p.sql.renew += " LIMIT 1"
-	p.sql.releaseAll += " LIMIT 1"
-	p.sql.releaseMany += " LIMIT 1"
+	p.place().sql.renew += " LIMIT 1"
+	p.place().sql.telling.all += " LIMIT 1"
+	p.place().sql.telling.many += " LIMIT 1"
 	renewals := []store.Renewal{
 		{Proto: p.Lock("a"), ID: "c:1", TTL: time.Hour}, {Proto: p.Lock("b"), ID: "c:2", TTL: time.Hour},
 	}
@@ -237,7 +237,7 @@ func TestTablesOfAnyName(t *testing.T) {
 	r := newRows(t)
 	for _, table := range []Table{`Odd schema.lo"ck's`, "locks 🔒"} {
 		require.Empty(t, table.Problem())
-		r.run(t, `CREATE SCHEMA IF NOT EXISTS "Odd schema"; `+Schema(table))
+		r.run(t, `CREATE SCHEMA IF NOT EXISTS "Odd schema"; `+Migrations(table)[0].SQL)
 		p, other := r.openTable(t, "c", table), r.openTable(t, "d", table)
 		require.NoError(t, p.Ready(within(t), patience))
 		p.take("n", "c:1")
@@ -257,7 +257,7 @@ func TestAReleaseTellsThoseWhoWait(t *testing.T) {
 	p, other, s := r.open(t, "c"), r.open(t, "d"), r.session(t)
 	ticket, last := other.listen("n"), other.listen("last")
 	messages := func() uint64 {
-		s.exec("SELECT pg_notify($1, '=c last')", tableName.channel()) // messages come in the order of the commits
+		s.exec("SELECT pg_notify($1, '=c last')", "holdfast_lock") // messages come in the order of the commits
 		await(t, last.C())
 		return ticket.Heard().Messages
 	}
@@ -268,10 +268,10 @@ func TestAReleaseTellsThoseWhoWait(t *testing.T) {
 	busy, _ := other.acquire("n", "d:1")
 	require.Equal(t, store.Busy, busy.Status)
 	s.begin()
-	require.True(t, s.release(r.sql.release, []string{"n"}, "c:2")[0].heard)
+	require.True(t, s.release(r.sql.telling.one, []string{"n"}, "c:2")[0].heard)
 	s.rollback()
 	s.begin()
-	require.True(t, s.release(r.sql.releaseAll, []string{"n"}, "c:2")[0].heard)
+	require.True(t, s.release(r.sql.telling.all, []string{"n"}, "c:2")[0].heard)
 	s.rollback()
 	require.Zero(t, messages(), "no release stands")
 	require.Equal(t, store.ReleaseReply{Status: store.Done, Receivers: 1}, p.release("n", "c:2"))
@@ -294,7 +294,7 @@ func TestAReleaseBesideTheMarkOfAWaiter(t *testing.T) {
 	require.True(t, s.acquire("n", "X", far).held)
 	p.listen("n")
 	s.begin()
-	require.Equal(t, []parted{{released: true, looked: true}}, s.release(r.sql.release, []string{"n"}, "X"))
+	require.Equal(t, []parted{{released: true, looked: true}}, s.release(r.sql.telling.one, []string{"n"}, "X"))
 	result := waits(t, r, func() store.AcquireReply {
 		reply, _ := p.acquire("n", "c:1")
 		return reply
@@ -304,8 +304,8 @@ func TestAReleaseBesideTheMarkOfAWaiter(t *testing.T) {
 	require.Equal(t, "epoch", r.run(t, "SELECT CASE WHEN wanted = 'epoch' THEN 'epoch' END FROM holdfast_lock"))
 }
 
-// Nobody says in the row that he listens before he does.
-func TestNobodyIsMarkedWhoHearsNothing(t *testing.T) {
+// The row says that somebody waits, whether messages reach him or not, and says so of nobody who has left.
+func TestWhoeverWaitsIsMarked(t *testing.T) {
 	t.Parallel()
 	r := newRows(t)
 	p, s := r.open(t, "c"), r.session(t)
@@ -316,15 +316,14 @@ func TestNobodyIsMarkedWhoHearsNothing(t *testing.T) {
 		require.Equal(t, store.Busy, reply.Status)
 		return r.run(t, "SELECT wanted > clock_timestamp() FROM holdfast_lock")
 	}
+	require.Equal(t, "f", marked(), "nobody waits")
 	ticket := p.hub.listen("n", "n") // as if the connection that listens were being made
-	require.Equal(t, "f", marked())
+	require.Equal(t, "t", marked())
 	p.hub.stands()
 	require.Len(t, ticket.C(), 1, "he looks again when it stands")
+	s.exec("UPDATE holdfast_lock SET wanted = 'epoch'")
 	require.Equal(t, "t", marked())
 	s.exec("UPDATE holdfast_lock SET wanted = 'epoch'")
-	p.hub.broke()
-	require.Equal(t, "f", marked())
-	p.hub.stands()
 	ticket.Leave()
 	require.Equal(t, "f", marked(), "nobody waits")
 }
@@ -337,6 +336,7 @@ func TestAWaiterThatIsNotNotedAsksAgainSoon(t *testing.T) {
 	p, s := r.open(t, "c"), r.session(t)
 	s.insert("n")
 	require.True(t, s.acquire("n", "X", far).held)
+	require.NoError(t, p.Ready(within(t), patience))
 	p.hub.listen("n", "n")
 	p.hub.stands()
 	single := func() time.Duration {
@@ -353,14 +353,14 @@ func TestAWaiterThatIsNotNotedAsksAgainSoon(t *testing.T) {
 	}
 	for _, ask := range []func() time.Duration{single, set} {
 		s.exec("UPDATE holdfast_lock SET wanted = 'epoch'")
-		want := p.sql.want
-		p.sql.want = "SELECT $1::text[], $2::text, $3::bigint" // as if the lock had been free at that moment
+		want := p.place().sql.want
+		p.place().sql.want = "SELECT $1::text[], $2::text, $3::bigint" // as if the lock had been free at that moment
 		require.Equal(t, lockedFor, ask())
-		p.sql.want = want
+		p.place().sql.want = want
 		require.Greater(t, ask(), lockedFor)
 	}
 	s.exec("UPDATE holdfast_lock SET wanted = clock_timestamp() + interval '1 minute'")
-	p.sql.want = "SELECT $1::text[], $2::text, $3::bigint"
+	p.place().sql.want = "SELECT $1::text[], $2::text, $3::bigint"
 	p.poll = 2 * time.Minute
 	require.Equal(t, lockedFor, single(), "the note of another waiter ends before this one polls")
 }
@@ -371,10 +371,10 @@ func TestAnotherTimelineIsAnotherServer(t *testing.T) {
 	p := newRows(t).open(t, "c")
 	p.take("n", "c:1")
 	p.take("m", "c:3")
-	require.Equal(t, "00000001", p.timeline)
+	require.Equal(t, "00000001", p.lineage.timeline)
 	require.Zero(t, p.replaced.Load())
 	p.mu.Lock()
-	p.timeline = "00000002" // as if the last answer had come from there
+	p.lineage.timeline = "00000002" // as if the last answer had come from there
 	p.mu.Unlock()
 	for i, ask := range []func(){
 		func() { p.acquire("n", "c:2") },
@@ -386,7 +386,7 @@ func TestAnotherTimelineIsAnotherServer(t *testing.T) {
 		ask()
 		require.EqualValues(t, i+1, p.replaced.Load(), "once")
 		p.mu.Lock()
-		p.timeline = "00000002"
+		p.lineage.timeline = "00000002"
 		p.mu.Unlock()
 	}
 }

@@ -1,6 +1,8 @@
 package pgstore
 
 import (
+	"fmt"
+	"hash/fnv"
 	"strings"
 	"unicode/utf8"
 
@@ -16,7 +18,7 @@ func (t Table) Problem() string {
 	switch {
 	case len(parts) > 2:
 		return "must be a table, or a schema and a table"
-	case len(t) > maxChannel:
+	case len(t) > longest:
 		return "must be at most 63 bytes long"
 	case strings.ContainsRune(string(t), 0), !utf8.ValidString(string(t)):
 		return "must be UTF-8 without a zero byte"
@@ -31,12 +33,40 @@ func (t Table) Problem() string {
 
 func (t Table) quoted() string { return pgx.Identifier(strings.Split(string(t), ".")).Sanitize() }
 
-// channel is where releases of the table's locks are told. PostgreSQL allows as many bytes as a name has.
-func (t Table) channel() string { return string(t) }
+// longest is how many bytes PostgreSQL allows a name to have.
+const longest = 63
 
-const maxChannel = 63
+// place is the table, as every statement names it whatever the search_path of a session says, and what hangs on that.
+// It is constant.
+type place struct {
+	name    string // with its schema, quoted
+	channel string // where releases of the table's locks are told
+	role    string // of the session in which it was found: "none" is that of the login
+	sql     *statements
+}
 
-// columns are what the statements need; see schema.sql.
-var columns = []string{
-	"name", "id", "until", "fence", "wanted", "note", "note_id", "note_fence", "note_since",
+// placeOf is a place by the schema and the name of the table.
+func placeOf(schema, table, role string) *place {
+	name := pgx.Identifier{schema, table}.Sanitize()
+	return &place{name: name, channel: channelOf(schema, table), role: role, sql: statementsOf(name)}
+}
+
+// unproved is a table as the application names it, of which nothing is known yet.
+func (t Table) unproved() *place {
+	return &place{name: t.quoted(), channel: string(t), role: "none", sql: statementsOf(t.quoted())}
+}
+
+// channelOf is the same for all clients of a table, whether they name its schema or not. Earlier versions had the name
+// that the application gives, which most often is that of a table in the schema public, without it.
+func channelOf(schema, table string) string {
+	channel := schema + "." + table
+	switch {
+	case schema == "public":
+		return table
+	case len(channel) <= longest:
+		return channel
+	}
+	sum := fnv.New128a()
+	_, _ = sum.Write([]byte(channel)) // returns no error
+	return fmt.Sprintf("holdfast:%x", sum.Sum(nil))
 }

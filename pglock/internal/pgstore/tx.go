@@ -21,7 +21,7 @@ var ErrUnseen = errors.New("the hold stands, and the transaction does not see it
 // [ErrUnseen].
 func (l *Lock) Stands(ctx context.Context, tx pgx.Tx, id string) (bool, error) {
 	var one int
-	err := tx.QueryRow(ctx, l.store.sql.tx, pgx.QueryExecModeExec, l.name, id).Scan(&one)
+	err := tx.QueryRow(ctx, l.store.place().sql.tx, pgx.QueryExecModeExec, l.name, id).Scan(&one)
 	if !errors.Is(err, pgx.ErrNoRows) {
 		return err == nil, err
 	}

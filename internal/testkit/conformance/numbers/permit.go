@@ -10,7 +10,7 @@ import (
 
 // PermitLacks is what a permit cannot do that a lock can.
 const PermitLacks = conformance.Reentry | conformance.Fencing | conformance.Knowledge | conformance.Moves |
-	conformance.MinHolds | conformance.Sets | conformance.Notes
+	conformance.MinHolds | conformance.Sets | conformance.Notes | conformance.Erasure | conformance.Keeping
 
 // Permit is one permit of a semaphore as a lock.
 type Permit struct{ *semaphore.Semaphore }

@@ -3,8 +3,9 @@
 -- it.
 --
 -- The message is part of the transaction, so it comes if the release stands, whatever becomes of this client. To commit
--- a message takes a lock of the whole database until the commit is over, so the commit of a release waits for no disk.
--- Nothing is sent if no client listens for the release. The message has the id, which says who had the lock.
+-- a message takes a lock of the whole database until the commit is over, so the commit of a release waits for no disk,
+-- and for that lock only a moment. Nothing is sent if no client listens for the release. The message has the id, which
+-- says who had the lock. If it cannot be sent, the client releases again by this statement without it.
 --
 -- $1: name, $2: id, $3: until when the lock is retained, in microseconds (0: not), $4: as which id, $5: channel
 -- returns: a client listens; the clock in microseconds; the timeline; nothing if the lock does not have the id
@@ -14,5 +15,5 @@ SET id = CASE WHEN to_timestamp($3::bigint / 1000000.0) > clock_timestamp() THEN
         THEN to_timestamp($3::bigint / 1000000.0) ELSE 'epoch' END
 WHERE l.name = $1::text AND (SELECT id FROM {{table}} WHERE name = $1::text FOR NO KEY UPDATE) = $2::text
 RETURNING CASE WHEN l.wanted > clock_timestamp()
-    THEN pg_notify($5::text, '=' || $2::text || ' ' || l.name) IS NOT NULL ELSE false END,
+    THEN {{tell}} IS NOT NULL AND {{hurry}} IS NOT NULL ELSE false END,
     (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, left(pg_walfile_name(pg_current_wal_lsn()), 8)

@@ -1,5 +1,6 @@
 -- Does for several locks what release.sql does for one. Where one request releases many and no caller waits for it, it
--- skips a row that is locked, and gives no answer for it.
+-- skips a row that is locked, and gives no answer for it. How long the commit waits to send messages is set last: rows
+-- may take longer.
 --
 -- $1: names, $2: ids, $3: until when each is retained, in microseconds (0: not), $4: as which id, $5: channel
 -- returns, for each name in its order: it was released; the row could be looked at; a client listens; the clock in
@@ -17,12 +18,11 @@ WITH parting AS (
     FROM locked JOIN parting AS p USING (name)
     WHERE l.name = locked.name AND locked.id = p.id
     RETURNING p.nth,
-        CASE WHEN l.wanted > clock_timestamp()
-            THEN pg_notify($5::text, '=' || p.id || ' ' || l.name) IS NOT NULL ELSE false END AS heard
+        CASE WHEN l.wanted > clock_timestamp() THEN {{tell}} IS NOT NULL ELSE false END AS heard
 )
 SELECT r.nth IS NOT NULL,
     EXISTS (SELECT FROM locked WHERE locked.name = p.name)
         OR NOT EXISTS (SELECT FROM {{table}} AS l WHERE l.name = p.name),
-    coalesce(r.heard, false), (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,
+    coalesce(r.heard AND {{hurry}} IS NOT NULL, false), (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,
     left(pg_walfile_name(pg_current_wal_lsn()), 8)
 FROM parting AS p LEFT JOIN released AS r USING (nth) ORDER BY p.nth

@@ -1,8 +1,8 @@
--- Notes that this client listens for the release of locks that others have. It waits for a release that is under way,
--- and then finds the row free and writes nothing; the client asks again. It asks again soon if somebody has the lock
--- once more when it looks, and nothing is noted. To find that a lock is held, and to note, are one step, so that no release comes
--- between them unheard. A note that will last for half of the time is not written again. A request that
--- notes something has taken nothing, so its commit need not wait for the disk.
+-- Notes that this client waits for the release of locks that others have, whether it hears of that or polls. It waits
+-- for a release that is under way, and then finds the row free and writes nothing; the client asks again. It asks again
+-- soon if somebody has the lock once more when it looks, and nothing is noted. To find that a lock is held, and to note,
+-- are one step, so that no release comes between them unheard. A note that will last for half of the time is not
+-- written again. A request that notes something has taken nothing, so its commit need not wait for the disk.
 --
 -- $1: names, $2: id of the request, $3: for how many ms
 WITH busy AS MATERIALIZED (

@@ -2,6 +2,10 @@
 --
 -- There is no index but the key: an update of the other columns then stays in its page (HOT), and the next look at the
 -- page removes the old version. Half of each page stays free for that. A truncation by vacuum would lock the table.
+--
+-- Of several instances at once, one makes the table, and the others wait for it: IF NOT EXISTS alone fails for some.
+DO $holdfast$ BEGIN
+PERFORM pg_advisory_xact_lock({{lock}});
 CREATE TABLE IF NOT EXISTS {{table}} (
     name       text COLLATE "C" PRIMARY KEY,
     id         text COLLATE "C",                     -- of the grant that has the lock, or had it last; NULL: it was released
@@ -15,3 +19,4 @@ CREATE TABLE IF NOT EXISTS {{table}} (
 ) WITH (
     fillfactor = 50, vacuum_truncate = off, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000
 );
+END $holdfast$;

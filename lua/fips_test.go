@@ -1,0 +1,13 @@
+package lua_test
+
+import (
+	"testing"
+
+	"github.com/holdfast-go/holdfast/internal/testkit/fipsmode"
+)
+
+// This is defect G65.
+func TestScriptsAreNamedWhereOnlyFIPSIsAllowed(t *testing.T) {
+	t.Parallel()
+	fipsmode.Run(t, "^TestExpand$|^TestScriptsNameTheirKeysLiterally$")
+}

@@ -1,0 +1,66 @@
+package pgstore
+
+import (
+	"context"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/store"
+	"github.com/holdfast-go/holdfast/internal/testkit/pgtest"
+	"github.com/holdfast-go/holdfast/watchdog"
+)
+
+// An address that leads to another cluster is noticed by the first new connection, though the timelines of the two are
+// called the same: a dump that was restored, blue and green. A client that holds something asks then. (defect G20)
+func TestAnotherClusterIsRecognised(t *testing.T) {
+	t.Parallel()
+	servers := []*pgtest.Server{pgtest.Start(t), pgtest.Start(t)}
+	for _, s := range servers {
+		s.Run(t, Migrations(tableName)[0].SQL)
+	}
+	var leads atomic.Int64
+	config, err := pgxpool.ParseConfig(servers[0].URL())
+	require.NoError(t, err)
+	config.ConnConfig.DialFunc = func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, servers[leads.Load()].Addr())
+	}
+	p := &peer{t: t, Store: New(config, 4, tableName, time.Hour, 0)}
+	p.Start(store.Host{
+		Clock: watchdog.NewClock(), Limit: patience, Warn: func(string, ...any) {}, Heard: func(string) {},
+		Broken: func(string, string) {}, Missed: func() {}, Replaced: func() { p.replaced.Add(1) }, Client: "c",
+	})
+	t.Cleanup(func() {
+		p.End()
+		p.HangUp()
+		p.Wait()
+	})
+	p.take("a", "c:1")
+	p.conns.pool.reset()
+	p.take("b", "c:2")
+	require.Zero(t, p.replaced.Load(), "it is the same")
+	leads.Store(1)
+	p.conns.pool.reset()
+	p.take("c", "c:3")
+	require.EqualValues(t, 1, p.replaced.Load())
+}
+
+// A copy of the disks has the same identifier and timeline, and has written less than was seen. What was asked at the
+// same time may be answered in another order. A standby that was promoted may have less, and is told by its timeline.
+func TestALogThatGoesBack(t *testing.T) {
+	var o lineage
+	require.False(t, o.recognise("1", 100, 0))
+	require.False(t, o.recognise("1", 300, 100))
+	require.False(t, o.recognise("1", 200, 100), "the answer of a connection that was made before the last")
+	require.False(t, o.recognise("", 0, 300), "nothing is known")
+	require.True(t, o.recognise("1", 200, 300))
+	require.False(t, o.recognise("1", 210, 200))
+	require.False(t, o.observe("1"))
+	require.True(t, o.observe("2"))
+	require.False(t, o.recognise("1", 50, 210), "it is told already")
+	require.True(t, o.recognise("2", 60, 50))
+}

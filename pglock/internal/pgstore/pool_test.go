@@ -1,0 +1,192 @@
+package pgstore
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/testkit/pgtest"
+)
+
+// pooled is a pool whose dialer may be out of order.
+type pooled struct {
+	*pool
+	refuses atomic.Bool
+	dials   atomic.Int64
+}
+
+var errNoPlace = errors.New("no place is left")
+
+func newPool(t *testing.T, idle, lifetime time.Duration) *pooled {
+	t.Helper()
+	url := pgtest.Shared(t).Database(t)
+	life, end := context.WithCancel(context.Background())
+	p := &pooled{}
+	p.pool = &pool{life: life, most: 10, idle: idle, lifetime: lifetimes(lifetime, 0)}
+	config := newConfig(t, url)
+	p.dial = func(ctx context.Context) (*pgx.Conn, error) {
+		p.dials.Add(1)
+		if p.refuses.Load() {
+			return nil, errNoPlace
+		}
+		return pgx.ConnectConfig(ctx, config.Copy())
+	}
+	t.Cleanup(func() {
+		end()
+		p.close()
+	})
+	return p
+}
+
+// newConfig has connections with what the pool needs of them.
+func newConfig(t *testing.T, url string) *pgx.ConnConfig {
+	t.Helper()
+	config, err := pgx.ParseConfig(url)
+	require.NoError(t, err)
+	c := &conns{life: context.Background()}
+	c.adapt(config)
+	return config
+}
+
+// has takes a connection, which the test must give back.
+func (p *pooled) has(t *testing.T) *link {
+	t.Helper()
+	l, err := p.take(within(t), false)
+	require.NoError(t, err)
+	return l
+}
+
+// Where no new connection can be made, a request gets the next one that comes back, a renewal first. It fails at once
+// only where none is in use.
+func TestAConnectionThatCannotBeMade(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, time.Hour, time.Hour)
+	l := p.has(t)
+	p.refuses.Store(true)
+
+	var order []string
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for i, name := range []string{"first", "second", "renewal"} {
+		all.Go(func() {
+			l, err := p.take(within(t), name == "renewal")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			mu.Lock()
+			order = append(order, name)
+			mu.Unlock()
+			p.put(l)
+		})
+		pgtest.Eventually(t, func() bool { return p.dials.Load() == int64(i+2) }, "one was to be made")
+	}
+	p.put(l)
+	all.Wait()
+	require.Equal(t, []string{"renewal", "first", "second"}, order)
+
+	p.reset()
+	_, err := p.take(within(t), false)
+	require.ErrorIs(t, err, errNoPlace)
+}
+
+// The connection that is in use breaks: a request that waits for it learns why there is no other.
+func TestWhoWaitsForAConnectionThatBreaks(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, time.Hour, time.Hour)
+	l := p.has(t)
+	p.refuses.Store(true)
+	failed := make(chan error)
+	go func() {
+		_, err := p.take(within(t), false)
+		failed <- err
+	}()
+	pgtest.Eventually(t, func() bool { return p.dials.Load() == 2 }, "one was to be made")
+	require.NoError(t, l.Close(within(t)))
+	p.put(l)
+	require.ErrorIs(t, await(t, failed), errNoPlace)
+}
+
+// A taker that was given a connection has it for good, though the one that was being made for it fails later: it would
+// return both, and the connection would be nobody's.
+func TestAConnectionThatComesBackBeforeTheNewOneFails(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, time.Hour, time.Hour)
+	l := p.has(t)
+	fails := make(chan struct{})
+	p.dial = func(context.Context) (*pgx.Conn, error) {
+		<-fails
+		return nil, errNoPlace
+	}
+	waits := &taker{ctx: within(t), served: make(chan struct{})}
+	p.mu.Lock()
+	p.queue = append(p.queue, waits)
+	p.makeLocked()
+	p.mu.Unlock()
+	p.put(l)
+	<-waits.served
+	close(fails)
+	pgtest.Eventually(t, func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.dialled == 0
+	}, "it was made in vain")
+	p.put(l)
+	require.Same(t, l, waits.link)
+	require.NoError(t, waits.failed)
+}
+
+// Connections end when they have been idle for their time, when they come back after their life, and when silence or a
+// broken connection speaks against them; one that has answered since does not.
+func TestWhenConnectionsEnd(t *testing.T) {
+	t.Parallel()
+	t.Run("idle", func(t *testing.T) {
+		t.Parallel()
+		p := newPool(t, time.Millisecond, time.Hour)
+		l := p.has(t)
+		p.put(l)
+		<-l.PgConn().CleanupDone()
+	})
+	t.Run("old", func(t *testing.T) {
+		t.Parallel()
+		p := newPool(t, time.Hour, time.Nanosecond)
+		l := p.has(t)
+		p.put(l)
+		<-l.PgConn().CleanupDone()
+	})
+	t.Run("silent", func(t *testing.T) {
+		t.Parallel()
+		p := newPool(t, time.Hour, time.Hour)
+		silent, answers := p.has(t), p.has(t)
+		p.put(silent)
+		since := time.Now()
+		p.put(answers)
+		p.distrust(since)
+		<-silent.PgConn().CleanupDone()
+		left := p.has(t)
+		p.put(left)
+		require.Same(t, answers, left)
+	})
+	t.Run("misled", func(t *testing.T) {
+		t.Parallel()
+		p := newPool(t, time.Hour, time.Hour)
+		used := p.has(t)
+		p.reset()
+		p.put(used)
+		<-used.PgConn().CleanupDone()
+	})
+}
+
+// An application's limit for idle connections holds; without one they end before a balancer forgets them.
+func TestHowLongConnectionsAreIdle(t *testing.T) {
+	require.Equal(t, time.Second, idleFor(time.Second))
+	require.Equal(t, time.Hour, idleFor(time.Hour))
+	require.Less(t, idleFor(30*time.Minute), 4*time.Minute)
+	require.Less(t, idleFor(0), 4*time.Minute)
+}

@@ -1,0 +1,103 @@
+package pglock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/testkit/pgtest"
+	"github.com/holdfast-go/holdfast/lock"
+	"github.com/holdfast-go/holdfast/pglock"
+)
+
+// mostSessions is how many a client with so many MaxConns has at the server: besides, two renew, one listens, one
+// releases while all others are taken, and one asks what the server still works on.
+func mostSessions(maxConns int) int { return maxConns + 5 }
+
+// While a standby is away, commits wait for it. What was given up meanwhile counts against MaxConns until the server has
+// finished with it, so a client never has more sessions. A release, which waits for no standby, goes on. (defect G13)
+func TestRequestsThatWereGivenUpAreCounted(t *testing.T) {
+	t.Parallel()
+	primary := pgtest.Start(t)
+	migrate(t, primary.URL())
+	standby := primary.Standby(t, true)
+	opts := pglock.Options{Lease: time.Second, MaxConns: 2}
+	a, b := client(t, pool(t, primary.URL()), opts), client(t, pool(t, primary.URL()), opts)
+	warm(t, a, "a")
+	warm(t, b, "a")
+	_, leave := take(t, within(t), a.Lock("listens", lock.FixedLease(10*patience)))
+	eventually(t, func() bool {
+		return psql(t, primary.URL(), "SELECT count(*) "+listeners) == "1"
+	}, "it has asked what it may have missed, and does not ask for the next hold")
+	require.NoError(t, leave())
+	_, unlock := take(t, within(t), a.Lock("held", lock.FixedLease(10*patience)))
+	standby.Freeze()
+
+	ctx, stop := context.WithCancel(within(t))
+	var calls atomic.Int64
+	var all sync.WaitGroup
+	for range 4 {
+		for _, c := range []*pglock.Client{a, b} {
+			all.Go(func() {
+				for ctx.Err() == nil {
+					if _, _, err := c.Lock(fmt.Sprint("n", calls.Add(1))).TryLock(ctx); err == nil {
+						t.Error("no standby has it")
+					}
+				}
+			})
+		}
+	}
+	most := 0
+	eventually(t, func() bool {
+		n, err := strconv.Atoi(primary.Run(t, "SELECT count(*) FROM pg_stat_activity "+
+			"WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"))
+		require.NoError(t, err)
+		most = max(most, n)
+		return calls.Load() > 50 || most > 2*mostSessions(2)
+	}, "they ask, and wait")
+	stop()
+	all.Wait()
+	require.LessOrEqual(t, most, 2*mostSessions(2))
+	require.NoError(t, unlock(), "it waits for no standby")
+	standby.Thaw()
+	for _, c := range []*pglock.Client{a, b} {
+		eventually(t, func() bool {
+			_, unlock, err := c.Lock("a").TryLock(within(t))
+			return errors.Join(err, unlock()) == nil
+		}, "the server has finished")
+	}
+}
+
+// Another transaction has the table locked: no client has more sessions than it may have. (defect G13)
+func TestRequestsThatWaitForTheTableAreCounted(t *testing.T) {
+	t.Parallel()
+	of := database(t)
+	c := client(t, pool(t, of), pglock.Options{Lease: time.Second, MaxConns: 2})
+	warm(t, c, "a", "b")
+	other := session(t, of)
+	_, err := other.Exec(within(t), "BEGIN; LOCK TABLE holdfast_lock")
+	require.NoError(t, err)
+	most := 0
+	for range 10 {
+		_, _, err := c.Lock("a").TryLock(within(t))
+		require.ErrorIs(t, err, lock.ErrUnavailable)
+		n, err := strconv.Atoi(psql(t, of, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "+
+			"AND backend_type = 'client backend' AND pid <> pg_backend_pid()"))
+		require.NoError(t, err)
+		most = max(most, n)
+	}
+	require.LessOrEqual(t, most, mostSessions(2)+1, "with that of the other transaction")
+	_, err = other.Exec(within(t), "ROLLBACK")
+	require.NoError(t, err)
+	eventually(t, func() bool {
+		_, unlock, err := c.Lock("a").TryLock(within(t))
+		return errors.Join(err, unlock()) == nil
+	}, "the table is free")
+}
