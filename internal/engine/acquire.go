@@ -122,10 +122,10 @@ func (e *Engine) try(limited, ctx context.Context, w *waiter) (*hold.Hold, error
 	w.begin()
 	end := e.clock.Now() + e.sender.Limit(w.req.Lease)
 	var err error
-	for n, told := 0, 0; n < 3; {
+	for n, told := 0, int32(0); n < 3; {
 		var h *hold.Hold
 		began := e.clock.Now()
-		h, err = w.attemptUntil(limited, n+told > 0, end)
+		h, err = w.attemptUntil(limited, n > 0 || told > 0, end)
 		if h != nil {
 			return h, nil
 		}
@@ -241,9 +241,9 @@ func (w *waiter) awaitWakeup(ctx context.Context, pttl time.Duration) {
 	case <-w.ready:
 		w.ready = nil
 		_ = crash.At(crash.Subscribed)
-		w.pace = pace{}
+		w.pace = nil
 	case <-w.ticket.C():
-		w.pace = pace{}
+		w.pace = nil
 		w.woken(ctx)
 	case <-also:
 	case <-w.roused:

@@ -72,7 +72,7 @@ func (w *waiter) settle(sent *asked) (*hold.Hold, time.Duration, error) {
 func (w *waiter) recalls(told bool, which int) {
 	w.recalled = 0
 	if told {
-		w.recalled = which + 1
+		w.recalled = int32(which) + 1
 	}
 }
 

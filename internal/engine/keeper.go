@@ -196,7 +196,6 @@ func (r *keeper) isEmpty() bool {
 // keeps settles whether the grant that a request comes to may be idle later. From then on the client listens for those
 // who want it.
 func (e *Engine) keeps(req *Request) *Request {
-	key, now := req.Proto.Key(), e.clock.Now()
 	if deaf := e.keeper.deaf.Load(); deaf != nil && req.Keep > 0 {
 		deaf.told.Do(func() {
 			e.events.warn("no lock is kept, because the server refuses to tell this client that others wait: grant "+
@@ -205,7 +204,7 @@ func (e *Engine) keeps(req *Request) *Request {
 		plain := *req
 		plain.Keep, req = 0, &plain
 	}
-	if req.Keep > 0 && (!e.keeper.may(key, now) || e.table.leaves(req.Proto, now)) {
+	if req.Keep > 0 && !e.mayKeep(req.Proto) {
 		plain := *req
 		plain.Keep, plain.Unkept, req = 0, true, &plain
 	}
@@ -213,6 +212,12 @@ func (e *Engine) keeps(req *Request) *Request {
 		e.store.ListenWanted()
 	}
 	return req
+}
+
+// mayKeep reports that neither others who want the lock nor their turns keep the process from keeping it.
+func (e *Engine) mayKeep(p store.Rules) bool {
+	now := e.clock.Now()
+	return e.keeper.may(p.Key(), now) && !e.table.leaves(p, now)
 }
 
 // deaf is told by the store that this client lacks a right without which it does not hear that others want a lock. What

@@ -45,7 +45,10 @@ func (w *waiter) patience(pttl time.Duration) time.Duration {
 	if w.Registers() || w.Size > 0 || w.req.Loose {
 		return most
 	}
-	p, now := &w.pace, e.clock.Now()
+	if w.pace == nil {
+		w.pace = &pace{}
+	}
+	p, now := w.pace, e.clock.Now()
 	need, first := 1, deafPoll
 	switch {
 	case e.store.Heard(w.req.Proto.Channel()) != (store.Heard{}):

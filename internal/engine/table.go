@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/localqueue"
 	"github.com/holdfast-go/holdfast/internal/store"
+	"github.com/holdfast-go/holdfast/watchdog"
 )
 
 // table is the Keys of a client, by their layouts and names. Whether a Key is in it is decided under the mutex of the
@@ -24,7 +25,7 @@ type table struct {
 // lock returns the Key of a lock with its mutex held, and makes it if there is none. A Key that another step removes
 // meanwhile is dead by the time its mutex is free, and out of the table: the next look makes a new one.
 func (t *table) lock(p store.Rules) *Key {
-	t.deserted.removeOver(t.engine.clock.Now())
+	t.deserted.removeOver(t.engine.clock)
 	name, layout := p.Key(), p.Traits().Layout
 	for {
 		k := t.get(name, layout)
@@ -209,10 +210,11 @@ func (d *deserted) add(one desertion) {
 }
 
 // removeOver removes the keys that have been deserted for long enough, and the oldest of too many.
-func (d *deserted) removeOver(now time.Duration) {
+func (d *deserted) removeOver(clock *watchdog.Clock) {
 	if !d.any.Load() {
 		return
 	}
+	now := clock.Now()
 	d.mu.Lock()
 	n, early := 0, max(len(d.line)-maxDeserted, 0)
 	for n < len(d.line) && (n < early || now >= d.line[n].until) {

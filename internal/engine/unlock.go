@@ -76,11 +76,14 @@ func (g *Grant) part(l *hold.Level, open bool) (at time.Duration, last bool, err
 		err = parted.Ended.Cause
 		g.foundLost(parted.Ended)
 	}
-	l.End(parted.Ended.Cause)
+	at = parted.At
+	if l.End(parted.Ended.Cause) {
+		at = e.clock.Now()
+	}
 	out := l.Out()
 	switch {
 	case out.Last:
-		return out.At, true, nil
+		return at, true, nil
 	case out.Vacant:
 		g.key.drop(g)
 	}

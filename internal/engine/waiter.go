@@ -26,8 +26,11 @@ type waiter struct {
 	req     *Request
 	under   outer    // the hold of another side under which it passes the queue; constant
 	lockSet *lockSet // it stands for several requests; req is the one in whose queue it is
-	once    bool     // it is not going to wait; constant
 	key     *Key     // in whose queue it is, or was; constant from when it entered
+
+	once  bool // it is not going to wait; constant
+	asks  bool // it asked when it entered, at which it was noted that it asks: it need not look
+	noted bool // its watch was set up
 
 	seen
 	attempts request.Attempts // its requests by its present id
@@ -46,7 +49,6 @@ type queued struct {
 
 // seen is what a waiter saw of its Key as it came, or looked last.
 type seen struct {
-	asks bool          // it asked when it entered, at which it was noted that it asks: it need not look
 	out  time.Duration // until when a process that does not listen leaves the key to others, as of when it began to ask
 	left time.Duration // until when the process does that even if it listens, as of then
 }
@@ -58,21 +60,20 @@ type ears struct {
 	alsoOn string          // another channel on which the holder publishes its release; "": none
 	also   store.Ticket    // of that one
 	roused <-chan struct{} // it is given a hold while it rests, or one of its process is released; nil: neither can be
-	pace
+	pace   *pace           // nil: it has not waited yet
 }
 
 // lastWord is what the store said last to a waiter that asks.
 type lastWord struct {
-	recalled      int   // one of its requests, from 1 on, whose lock may be idle in another client, which was told
-	why           error // what is said of that, where it is not "busy"
+	why           error // what is said of the next, where it is not "busy"
 	last          error // of the last attempt that got no answer
+	recalled      int32 // one of its requests, from 1 on, whose lock may be idle in another client, which was told
 	mayHaveLapsed bool  // an attempt had no answer that may have told of a lapse
 }
 
 // watch is what the wheel looks at while a waiter stands in its queue. Only the wheel's goroutine uses behind and
-// valid, and only that of the call noted.
+// valid.
 type watch struct {
-	noted  bool            // stale was set up
 	stale  watchdog.Timer  // notes that it stands behind its own client for long
 	behind *hold.Hold      // that it stood behind when that was looked at first
 	valid  time.Duration   // until when that could be relied on then

@@ -76,7 +76,9 @@ func (g *Grant) beginLocked(start time.Duration, fence int64) *Hold {
 }
 
 // Valid reports that the store cannot have given the lock to anybody else yet.
-func (g *Grant) Valid() bool { return g.host.Clock.Now() < g.Lease.ValidUntil() }
+func (g *Grant) Valid() bool { return g.validAt(g.host.Clock.Now()) }
+
+func (g *Grant) validAt(now time.Duration) bool { return now < g.Lease.ValidUntil() }
 
 // Stands reports that nobody has ended the grant, or its last Hold.
 func (g *Grant) Stands() bool {

@@ -170,13 +170,14 @@ func (l *Level) openLocked(ctx context.Context, outer *Level) {
 
 // End ends the level's context. It does not take the level out of its hold. Several may call it, what ends the hold and
 // the unlock: the first cause stays, and each returns when the context has ended with all that was derived from it. No
-// mutex is held, for that may take any time.
-func (l *Level) End(cause error) {
+// mutex is held, for that may take any time, as End then reports.
+func (l *Level) End(cause error) (tookTime bool) {
 	host := l.hold.grant.host
-	l.cancel(host.end(cause))
+	tookTime = l.cancel(host.end(cause))
 	if tied := l.tied(); tied != nil && cause != host.Released {
 		host.Detach(tied.Run)
 	}
+	return tookTime
 }
 
 // Owner is the Lock call that has a hold, or several holds that it took as one. An observer is told by it when the call
@@ -267,7 +268,8 @@ const (
 // or Unlocked or FoundLost, takes the level out.
 type Parted struct {
 	Outcome Outcome
-	Ended   Ended // its Cause: what the level's context ends with, and with Over and FoundLost its unlock
+	At      time.Duration // with Unlocked: when the level was unlocked
+	Ended   Ended         // its Cause: what the level's context ends with, and with Over and FoundLost its unlock
 }
 
 // Part is the first half of an unlock, once: from now on nobody enters the level. It neither ends the level's context
@@ -301,6 +303,7 @@ func (l *Level) Part(isOpen bool) (p Parted) {
 		return Parted{Outcome: Overdue}
 	}
 	l.closeLocked(parting)
+	now := g.host.Clock.Now()
 	switch {
 	case g.neededLocked():
 		if h.depth == 0 {
@@ -308,22 +311,21 @@ func (l *Level) Part(isOpen bool) (p Parted) {
 			h.limit.cancel()
 		}
 		g.followLocked()
-	case !g.Valid():
+	case !g.validAt(now):
 		l.state = closed
 		return Parted{Outcome: FoundLost, Ended: g.endLocked(g.host.Lost(g, Expired, nil))}
 	default:
 		g.leaveLocked()
 	}
 	g.ending++
-	return Parted{Outcome: Unlocked, Ended: Ended{Cause: g.host.Released}}
+	return Parted{Outcome: Unlocked, At: now, Ended: Ended{Cause: g.host.Released}}
 }
 
 // TakenOut is what Out did.
 type TakenOut struct {
-	Last   bool          // the grant is the caller's, who passes it on, keeps or releases it
-	At     time.Duration // with Last: when its last context had ended
-	Done   bool          // the Lock call is over, and the caller tells the observer
-	Vacant bool          // the grant is over, and no level of it is left
+	Last   bool // the grant is the caller's, who passes it on, keeps or releases it
+	Done   bool // the Lock call is over, and the caller tells the observer
+	Vacant bool // the grant is over, and no level of it is left
 }
 
 // Out is the second half of an unlock: it takes the level out of its Hold, when the level's context has ended.
@@ -344,9 +346,7 @@ func (l *Level) Out() (o TakenOut) {
 	if o.Done {
 		g.removeLocked(h)
 	}
-	if o.Last = g.goesOnLocked(); o.Last {
-		o.At = g.host.Clock.Now()
-	}
+	o.Last = g.goesOnLocked()
 	o.Vacant = g.state == over && g.emptyLocked()
 	return o
 }

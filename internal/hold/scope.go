@@ -89,8 +89,8 @@ func (s *scope) standard() *stage {
 }
 
 // cancel ends the context with the cause of an end. No mutex is held while a standard context ends: everything that was
-// derived from that ends with it.
-func (s *scope) cancel(end *stage) {
+// derived from that ends with it. That may take time, as cancel reports.
+func (s *scope) cancel(end *stage) (tookTime bool) {
 	for {
 		is := s.is.Load()
 		switch {
@@ -98,13 +98,13 @@ func (s *scope) cancel(end *stage) {
 			s.standard() // with the parent's cause
 		case is == nil:
 			if s.is.CompareAndSwap(nil, end) {
-				return
+				return false
 			}
 		case is.cancel == nil:
-			return // it was cancelled before
+			return false // it was cancelled before
 		default:
 			is.cancel(end.cause())
-			return
+			return true
 		}
 	}
 }
