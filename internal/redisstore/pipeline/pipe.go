@@ -200,7 +200,7 @@ func key(cmd redis.Cmder) string {
 // exchange sends calls and answers all of them. It takes as long as one command may, whatever the calls have: a caller
 // with less time leaves, and neither the others nor the connection suffer from it.
 func (p *Pipe) exchange(n *node, calls []*call) {
-	x := &exchange{calls: calls}
+	x := newExchange(calls)
 	began := time.Now()
 	failure := p.carry(n, x)
 	if x.again() && len(x.calls) > 0 { // others left while the connection was being made

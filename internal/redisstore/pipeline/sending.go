@@ -15,7 +15,7 @@ import (
 // would end the connection.
 type exchange struct {
 	calls []*call
-	only  lone
+	lone  *lone // nil: it began with several calls
 
 	mu      sync.Mutex // guards all below; a cluster client writes to several nodes at a time
 	written bool
@@ -28,17 +28,45 @@ type lone struct {
 	cmd     [1]redis.Cmder
 	request [1]context.Context
 	sending sending
-	used    bool // sending is
+	used    bool    // sending is
+	few     [12]any // where the arguments of sending are, if there are no more
+}
+
+// newExchange makes an exchange. With one call, that and all that it needs is one allocation.
+func newExchange(calls []*call) *exchange {
+	if len(calls) > 1 {
+		return &exchange{calls: calls}
+	}
+	one := new(struct {
+		exchange
+		memory lone
+	})
+	one.calls, one.lone = calls, &one.memory
+	return &one.exchange
 }
 
 // room returns empty slices for the commands of the exchange, and for the contexts of its calls. What an exchange left
-// behind that had to be sent again is still looked at by a connection that is being made, so only the first one may be
-// that of a lone call: if somebody left that, nothing is sent again.
+// behind that had to be sent again is still looked at by a connection that is being made, so the memory of a lone call
+// serves once: if somebody left that, nothing is sent again.
 func (x *exchange) room() ([]redis.Cmder, []context.Context) {
-	if n := len(x.calls); n > 1 {
-		return make([]redis.Cmder, 0, n), make([]context.Context, 0, n)
+	if m := x.lone; m != nil {
+		return m.cmd[:0], m.request[:0]
 	}
-	return x.only.cmd[:0], x.only.request[:0]
+	n := len(x.calls)
+	return make([]redis.Cmder, 0, n), make([]context.Context, 0, n)
+}
+
+// sending returns the memory of one that has so many arguments.
+func (x *exchange) sending(args int) *sending {
+	m := x.lone
+	if m == nil || m.used {
+		return &sending{args: make([]any, 0, args)}
+	}
+	m.used = true
+	if args <= len(m.few) {
+		m.sending.args = m.few[:0]
+	}
+	return &m.sending
 }
 
 // write notes that the exchange is being written, and reports whether it is void.
@@ -84,7 +112,6 @@ type sending struct {
 	redis.Cmder
 	args   []any
 	script script
-	few    [12]any // where args are, of most commands
 }
 
 // sends makes a command tell the exchange. One that runs no script cannot, so the exchange counts as written before.
@@ -93,13 +120,9 @@ func (x *exchange) sends(cmd redis.Cmder) redis.Cmder {
 	if len(own) > 1 {
 		text, ok := own[1].(string)
 		if ok && (own[0] == "evalsha" || own[0] == "eval") {
-			s := &x.only.sending
-			if x.only.used {
-				s = new(sending)
-			}
-			x.only.used = true
+			s := x.sending(len(own))
 			s.Cmder, s.script = cmd, script{x: x, text: text, full: own[0] == "eval"}
-			s.args = append(s.few[:0], own...)
+			s.args = append(s.args, own...)
 			s.args[1] = &s.script
 			return s
 		}
