@@ -191,7 +191,8 @@ func newLate(t *testing.T) *late {
 	t.Helper()
 	proxy, of, c := proxied(t, pglock.Options{Lease: 3 * time.Second})
 	warm(t, c, "a")
-	l := &late{Proxy: proxy, of: of, a: c.Lock("a"), b: client(t, pool(t, of), pglock.Options{}).Lock("a")}
+	inTime := client(t, pool(t, of), pglock.Options{}).Lock("a", lock.FixedLease(time.Minute)) // which nothing renews
+	l := &late{Proxy: proxy, of: of, a: c.Lock("a"), b: inTime}
 	t.Cleanup(func() { l.gate.Open() })
 	return l
 }
