@@ -106,6 +106,10 @@ func New(cfg Config) *Engine {
 		Client: cfg.ClientID, Wanted: e.wanted, Broken: e.broken, Missed: e.missed, Gone: e.gone,
 		Deaf: e.deaf, OnCommand: e.events.onCommand(),
 	})
+	if clients.enter(cfg.Server) {
+		e.events.warn("this process has ten live clients of one server: make one client, share it, and close it at "+
+			"the end, because each has connections and goroutines of its own", "server", cfg.Server)
+	}
 	return e
 }
 
@@ -129,6 +133,7 @@ func (e *Engine) Close() []string {
 		<-e.done
 		return nil
 	}
+	clients.leave(e.cfg.Server)
 	e.store.End()
 	defer close(e.done)
 

@@ -48,6 +48,8 @@ type seeds struct {
 var (
 	errStaleSeed = errors.New("this address of the cluster has not answered, and another one has")
 	errNoSlots   = errors.New("this server knows of no slots: it belongs to no cluster")
+	errNoAddress = errors.New("the cluster tells its clients no addresses, which go-redis does not understand: " +
+		"set cluster-preferred-endpoint-type to ip or hostname")
 )
 
 func newSeeds(addrs []string, limit time.Duration, kind func(int32)) *seeds {
@@ -97,7 +99,8 @@ func (h *mapHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 			cmd.SetErr(err)
 			return err
 		}
-		err := next(ctx, cmd)
+		err := mapError(next(ctx, cmd))
+		cmd.SetErr(err)
 		h.seeds.asked(h.addr, slots.Val(), err)
 		return err
 	}
@@ -264,7 +267,7 @@ type seedAnswer struct {
 func ask(ctx context.Context, c *redis.Client) seedAnswer {
 	//lint:ignore SA1019 Redis 6.2 has no CLUSTER SHARDS
 	slots, err := c.ClusterSlots(ctx).Result()
-	a := seedAnswer{addr: c.Options().Addr, err: err}
+	a := seedAnswer{addr: c.Options().Addr, err: mapError(err)}
 	switch {
 	case err != nil:
 	case len(slots) == 0:
@@ -273,6 +276,14 @@ func ask(ctx context.Context, c *redis.Client) seedAnswer {
 		a.kind, a.err = kindOf(c.Do(ctx, "PUBSUB", "SHARDNUMSUB").Err())
 	}
 	return a
+}
+
+// mapError is the error of asking for the map of the slots. Where a node has no address, the server writes nil.
+func mapError(err error) error {
+	if errors.Is(err, redis.Nil) {
+		return errNoAddress
+	}
+	return err
 }
 
 // kindOf is what the answer to PUBSUB SHARDNUMSUB says of a node.

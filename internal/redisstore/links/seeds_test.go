@@ -124,3 +124,21 @@ func TestNothingWaitsForAClusterThatIsNeverReached(t *testing.T) {
 		})
 	}
 }
+
+// A cluster that tells no addresses of its nodes is an error with that cause, and no "nil". Servers before 7.0 have no
+// such setting. (defect G35)
+func TestAClusterThatTellsNoAddressesIsNamed(t *testing.T) {
+	t.Parallel()
+	lab := redistest.Cluster(t, 1)
+	rdb := redis.NewClient(&redis.Options{Addr: lab.Node(0).Addr()})
+	t.Cleanup(func() { _ = rdb.Close() })
+	err := rdb.ConfigSet(t.Context(), "cluster-preferred-endpoint-type", "unknown-endpoint").Err()
+	if err != nil {
+		require.ErrorContains(t, err, "Unsupported CONFIG parameter")
+		return
+	}
+	l, err := links.From(redis.NewClusterClient(&redis.ClusterOptions{Addrs: lab.Addrs()}), slow)
+	require.NoError(t, err)
+	defer func() { _ = l.Close() }()
+	require.ErrorContains(t, l.Ready(t.Context(), slow.Command), "set cluster-preferred-endpoint-type to ip or hostname")
+}

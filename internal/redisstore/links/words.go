@@ -3,7 +3,9 @@ package links
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -35,6 +37,7 @@ type hearing struct {
 	net.Conn
 	network string
 	greeted bool                   // the server has said something else; only the reader uses it
+	spoke   atomic.Bool            // the server has said anything
 	said    atomic.Pointer[string] // the last answer, if there were only errors so far
 }
 
@@ -54,6 +57,7 @@ const longestWords = 200
 func (h *hearing) Read(p []byte) (int, error) {
 	n, err := h.Conn.Read(p)
 	if n > 0 && !h.greeted {
+		h.spoke.Store(true)
 		if h.greeted = p[0] != '-'; h.greeted {
 			h.said.Store(nil)
 		} else {
@@ -71,17 +75,20 @@ func (h *hearing) Write(p []byte) (int, error) {
 	return n, h.explain(err)
 }
 
-// explain adds to the failure of a connection what the server has said. A server that refuses a connection carries out
-// nothing that comes on it, so that is an error of the dial.
+// explain adds to the failure of a connection what the server has said, or that it said nothing at all. A server that
+// refuses a connection carries out nothing that comes on it, so that is an error of the dial.
 func (h *hearing) explain(err error) error {
 	if err == nil {
 		return nil
 	}
 	said := h.said.Load()
-	if said == nil {
+	switch {
+	case timedOut(err) || said == nil && h.spoke.Load():
 		return err
-	}
-	if timedOut(err) {
+	case said == nil && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)):
+		return fmt.Errorf("%w", fmt.Errorf("the server hung up before it had said anything, as a proxy does that does "+
+			"not know HELLO, with which go-redis begins: %w", err))
+	case said == nil:
 		return err
 	}
 	err = fmt.Errorf("the server said %q and hung up: %w", *said, err)
