@@ -19,6 +19,7 @@ test: ## run the tests that take no minutes, under the race detector, on real se
 	@scripts/setup-redis.sh
 	@scripts/setup-postgres.sh
 	@scripts/setup-etcd.sh
+	@scripts/setup-prometheus.sh
 	@scripts/test.sh fast
 
 test-all: ## run all others: histories, mutants, the fault matrix, topologies, Java, containers, other servers
@@ -27,6 +28,7 @@ test-all: ## run all others: histories, mutants, the fault matrix, topologies, J
 	@scripts/setup-etcd.sh
 	@scripts/setup-spin.sh
 	@scripts/setup-cc.sh
+	@scripts/setup-prometheus.sh
 	@scripts/test.sh slow
 
 nightly: ## run what takes hours: the longest histories, and the tests of make test over and over

@@ -45,7 +45,9 @@ func NewClient(etcd *clientv3.Client, opts *Options) (*Client, error) {
 		return nil, err
 	}
 	st := etcdstore.New(etcd, general.Lease, o.Prefix)
-	site := client.Site{ClientID: id, Store: st, Server: strings.Join(etcd.Endpoints(), ",")}
+	site := client.Site{
+		Kind: Store, ClientID: id, Store: st, Server: strings.Join(etcd.Endpoints(), ","),
+	}
 	return &Client{core: client.New(general, site), store: st, etcd: etcd, prefix: o.Prefix}, nil
 }
 
@@ -67,10 +69,10 @@ func (c *Client) Lock(name string, opts ...lock.Option) *lock.Lock {
 // Stats returns what the Client does at this moment. It sends nothing. Of a Client that did not come from NewClient
 // they are zero.
 func (c *Client) Stats() lock.Stats {
-	if c == nil || c.core.Engine == nil {
+	if c == nil {
 		return lock.Stats{}
 	}
-	return lock.Stats(c.core.Engine.Stats())
+	return c.core.Stats()
 }
 
 // Close ends the Client. New calls and waiting ones return lock.ErrClosed, the contexts of all holds end with it, and

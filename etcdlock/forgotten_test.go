@@ -29,8 +29,8 @@ func outlives(t *testing.T, config clientv3.Config, opts etcdlock.Options) {
 	t.Helper()
 	path, renewed := &netfault.Path{}, make(chan struct{}, 1)
 	config.DialOptions = []grpc.DialOption{through(path)}
-	opts.Observer = &lock.Observer{Renewed: func(_ string, err error) {
-		if err != nil {
+	opts.Observer = &lock.Observer{Renewed: func(r lock.Renewal) {
+		if r.Err != nil {
 			return
 		}
 		select {

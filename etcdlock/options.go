@@ -11,6 +11,9 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
+// Store is what an Observer is told of these locks, as a label.
+const Store lock.Store = "etcd"
+
 // Options adjust a [Client]. The zero value of each means its default.
 type Options struct {
 	// Lease is for how long etcd keeps what the Client holds if it is not renewed: the time after which others get the

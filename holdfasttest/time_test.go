@@ -128,7 +128,7 @@ func TestADroppedRenewalIsRepeated(t *testing.T) {
 		lab := holdfasttest.New(t)
 		failed := make(chan error, 100)
 		client := lab.Client(&rlock.ClientOptions{Lease: lease, Observer: &rlock.Observer{
-			Renewed: func(_ string, err error) { failed <- err },
+			Renewed: func(r rlock.Renewal) { failed <- r.Err },
 		}})
 		held, unlock, err := rlock.New(client, "job").Lock(background)
 		require.NoError(t, err)

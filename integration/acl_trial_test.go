@@ -200,12 +200,12 @@ func aclRun(t *testing.T, site *aclSite, id string, rules []string, poll time.Du
 					a.answers.Add(1)
 				}
 			},
-			Renewed: func(name string, err error) {
-				if err != nil {
+			Renewed: func(r rlock.Renewal) {
+				if r.Err != nil {
 					return
 				}
 				select {
-				case a.renewed <- name:
+				case a.renewed <- r.Name:
 				default:
 				}
 			},

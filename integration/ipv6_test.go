@@ -44,12 +44,12 @@ func TestARedlockLivesOnIPv6(t *testing.T) {
 		NoRestartGuard: true, NodeTimeout: time.Second,
 		ClientOptions: rlock.ClientOptions{
 			Lease: 6 * time.Second, Logger: slog.New(slog.DiscardHandler),
-			Observer: &rlock.Observer{Renewed: func(_ string, err error) {
+			Observer: &rlock.Observer{Renewed: func(r rlock.Renewal) {
 				select {
 				case renewed <- struct{}{}:
 				default:
 				}
-				assert.NoError(t, err)
+				assert.NoError(t, r.Err)
 			}},
 		},
 	})

@@ -54,14 +54,14 @@ type events struct {
 func (e *events) observer() *rlock.Observer {
 	e.renewed, e.failed = make(map[string][]time.Time), make(map[string][]error)
 	return &rlock.Observer{
-		Renewed: func(name string, err error) {
+		Renewed: func(r lock.Renewal) {
 			e.mu.Lock()
 			defer e.mu.Unlock()
-			if err != nil {
-				e.failed[name] = append(e.failed[name], err)
+			if r.Err != nil {
+				e.failed[r.Name] = append(e.failed[r.Name], r.Err)
 				return
 			}
-			e.renewed[name] = append(e.renewed[name], time.Now())
+			e.renewed[r.Name] = append(e.renewed[r.Name], time.Now())
 		},
 		Lost: func(err *rlock.LostError) {
 			e.mu.Lock()

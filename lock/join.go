@@ -25,7 +25,7 @@ func both(a, b *Observer) *Observer {
 		Held:    derived(a.Held, b.Held),
 		Ended:   finished(a.Ended, b.Ended),
 		Command: one(a.Command, b.Command),
-		Renewed: two(a.Renewed, b.Renewed),
+		Renewed: one(a.Renewed, b.Renewed),
 		Lost:    one(a.Lost, b.Lost),
 	}
 }
@@ -64,13 +64,6 @@ func one[T any](a, b func(T)) func(T) {
 		return either(a, b, a == nil)
 	}
 	return func(t T) { a(t); b(t) }
-}
-
-func two[T, U any](a, b func(T, U)) func(T, U) {
-	if a == nil || b == nil {
-		return either(a, b, a == nil)
-	}
-	return func(t T, u U) { a(t, u); b(t, u) }
 }
 
 func either[F any](a, b F, second bool) F {

@@ -30,7 +30,7 @@ func diary(who string, written *[]string) *lock.Observer {
 			note("ended %s %v", marks(ctx), err)
 		},
 		Command: func(c lock.Command) { note("command %s", c.Script) },
-		Renewed: func(name string, err error) { note("renewed %s %v", name, err) },
+		Renewed: func(r lock.Renewal) { note("renewed %s %v", r.Name, r.Err) },
 		Lost:    func(err *lock.LostError) { note("lost %s", err.Name) },
 	}
 }
@@ -42,7 +42,7 @@ func TestJoinedObserversAreAllTold(t *testing.T) {
 		o.End(o.Begin(context.Background(), call), call, time.Second, err)
 		o.Ended(o.Held(context.Background(), call), call, time.Second, err)
 		o.Command(lock.Command{Script: "acquire"})
-		o.Renewed("x", err)
+		o.Renewed(lock.Renewal{Name: "x", Err: err})
 		o.Lost(&lock.LostError{Name: "x"})
 	}
 	var told []string

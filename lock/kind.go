@@ -15,3 +15,7 @@ const (
 	KindMultilock Kind = "multilock"
 	KindRedlock   Kind = "redlock"
 )
+
+// Store is what keeps locks, in a word that is fit for a label. The package of each store's client has its own: there
+// is a value for each kind of database, and none for a server.
+type Store string

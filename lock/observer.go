@@ -41,9 +41,8 @@ type Observer struct {
 	// exported. OutcomeOfHold turns it into a label.
 	Ended func(ctx context.Context, call Call, held time.Duration, err error)
 
-	// Renewed: a renewal was confirmed, or failed. A failed renewal is not yet a loss. ReasonOf turns its error into a
-	// label.
-	Renewed func(name string, err error)
+	// Renewed: a renewal was confirmed, or failed. A failed renewal is not yet a loss.
+	Renewed func(renewal Renewal)
 	// Lost: the hold was lost, and why. Every loss is reported: while Lost blocks, one error for each lost hold stays
 	// in memory.
 	Lost func(err *LostError)
@@ -57,6 +56,7 @@ type Observer struct {
 
 // Call is one call that acquires something.
 type Call struct {
+	Store   Store
 	Name    string // of a multilock, the names in the order in which they were given, separated by commas
 	Kind    Kind
 	Permits int  // of a semaphore; 0 otherwise
@@ -67,8 +67,17 @@ type Call struct {
 	Fence  int64 // fencing token; 0 if the kind has none
 }
 
+// Renewal is one renewal of a lease, and what became of it.
+type Renewal struct {
+	Store Store
+	Name  string // of the lock; of a multilock, each lock has its own renewals
+	Kind  Kind
+	Err   error // nil if the store confirmed it. ReasonOf turns it into a label
+}
+
 // Command is one script that was sent to a server, and what became of it.
 type Command struct {
+	Store Store
 	// Script is its name, for Redis as in package lua: "acquire", "release", "renew"; "acquire_many" serves several
 	// calls.
 	Script string

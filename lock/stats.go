@@ -5,6 +5,7 @@ import "time"
 // Stats is what a client does at this moment, as far as it knows without a request. To look costs some time for each
 // hold: do it every few seconds, not for each call.
 type Stats struct {
+	Store         Store
 	Holds         int           // that are live; readers that share a grant are one, each member of a multilock is one
 	Kept          int           // locks that nobody holds and that stay with this client: see Keep
 	Waiters       int           // calls that were told to wait; one that asks for the first time is none yet

@@ -52,7 +52,7 @@ func NewClient(pool *pgxpool.Pool, opts *Options) (*Client, error) {
 	st := pgstore.New(config, o.MaxConns, table, general.MaxPoll, o.MinReplicas)
 	server := net.JoinHostPort(config.ConnConfig.Host, strconv.Itoa(int(config.ConnConfig.Port)))
 	return &Client{
-		core:  client.New(general, client.Site{ClientID: id, Store: st, Server: server}),
+		core:  client.New(general, client.Site{Kind: Store, ClientID: id, Store: st, Server: server}),
 		store: st, table: table,
 	}, nil
 }
@@ -92,10 +92,10 @@ func storable(name string) bool {
 // Stats returns what the Client does at this moment. It sends nothing. For a Client that did not come from NewClient
 // the result is zero.
 func (c *Client) Stats() lock.Stats {
-	if c == nil || c.core.Engine == nil {
+	if c == nil {
 		return lock.Stats{}
 	}
-	return lock.Stats(c.core.Engine.Stats())
+	return c.core.Stats()
 }
 
 // Close ends the Client. New calls and waiting ones return lock.ErrClosed, the contexts of all holds end with it, the

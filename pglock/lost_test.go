@@ -141,8 +141,8 @@ func TestARenewalWhoseAnswerIsLost(t *testing.T) {
 			var losses, failed atomic.Int64
 			confirmed := make(chan struct{}, 100)
 			seen := counting(&losses)
-			seen.Renewed = func(_ string, err error) {
-				if err != nil {
+			seen.Renewed = func(r lock.Renewal) {
+				if r.Err != nil {
 					failed.Add(1)
 					return
 				}

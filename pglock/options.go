@@ -11,6 +11,9 @@ import (
 	"github.com/holdfast-go/holdfast/pglock/internal/pgstore"
 )
 
+// Store is what an Observer is told of these locks, as a label.
+const Store lock.Store = "postgresql"
+
 // Options adjust a [Client]. The zero value of each means its default.
 type Options struct {
 	// Lease is how long PostgreSQL keeps a hold that is not renewed, and so how long others wait after a process has

@@ -102,8 +102,8 @@ func TestAConnectionThatIsBusyForLong(t *testing.T) {
 	theirs := pool(t, of+"&pool_max_conns=1")
 	confirmed := make(chan struct{}, 100)
 	opts := pglock.Options{Lease: 3 * time.Second, MaxConns: 1, Observer: &lock.Observer{
-		Renewed: func(name string, err error) {
-			if name == "held" && err == nil {
+		Renewed: func(r lock.Renewal) {
+			if r.Name == "held" && r.Err == nil {
 				confirmed <- struct{}{}
 			}
 		},

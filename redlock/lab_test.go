@@ -189,16 +189,16 @@ type events struct {
 
 func (e *events) observer() *rlock.Observer {
 	return &rlock.Observer{
-		Renewed: func(name string, err error) {
+		Renewed: func(r rlock.Renewal) {
 			e.mu.Lock()
 			defer e.mu.Unlock()
 			if e.renewed == nil {
 				e.renewed = make(map[string]int)
 			}
-			if err == nil {
-				e.renewed[name]++
+			if r.Err == nil {
+				e.renewed[r.Name]++
 			} else {
-				e.failed = err
+				e.failed = r.Err
 			}
 		},
 		Lost: func(err *rlock.LostError) {

@@ -10,6 +10,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/request"
 )
 
+// Store is what an Observer is told of the locks on Redis, of whichever kind, and on servers that speak its protocol.
+const Store = redisclient.Kind
+
 // Client is one process's participant in the contention for locks: its identity, its connections, its subscriptions,
 // and the watchdog that renews its holds. One per process is enough; its callers wait for one another without asking
 // Redis. All methods are safe for concurrent use.

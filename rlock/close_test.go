@@ -195,7 +195,7 @@ func TestCloseJoinsEveryGoroutine(t *testing.T) {
 		rdb := redis.NewClient(server.Options())
 		client, err := rlock.NewClient(rdb, conductQuiet(&rlock.ClientOptions{
 			Lease:    300 * time.Millisecond,
-			Observer: &rlock.Observer{Renewed: func(string, error) {}, Lost: func(*rlock.LostError) {}},
+			Observer: &rlock.Observer{Renewed: func(rlock.Renewal) {}, Lost: func(*rlock.LostError) {}},
 		}))
 		require.NoError(t, err)
 		name := redistest.Key(t)

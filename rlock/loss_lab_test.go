@@ -92,13 +92,13 @@ type lossEvents struct {
 
 func (e *lossEvents) observer() *rlock.Observer {
 	return &rlock.Observer{
-		Renewed: func(name string, err error) {
+		Renewed: func(r rlock.Renewal) {
 			e.mu.Lock()
 			defer e.mu.Unlock()
-			if err == nil {
-				e.renewed[name]++
+			if r.Err == nil {
+				e.renewed[r.Name]++
 			} else {
-				e.failed[name]++
+				e.failed[r.Name]++
 			}
 		},
 		Lost: func(*rlock.LostError) {

@@ -82,7 +82,7 @@ func TestAnIllObserverDoesNotStopRenewals(t *testing.T) {
 			var calls atomic.Int64
 			client := conductClient(t, server.Addr(), &rlock.ClientOptions{
 				Lease: observerLease, Logger: slog.New(log),
-				Observer: &rlock.Observer{Renewed: func(string, error) { act(calls.Add(1), done) }},
+				Observer: &rlock.Observer{Renewed: func(rlock.Renewal) { act(calls.Add(1), done) }},
 			})
 			held, unlock := conductTake(t, conductCtx(t), rlock.New(client, key))
 			observerStands(t, server, key, held)
@@ -164,8 +164,8 @@ func TestWhatIsLogged(t *testing.T) {
 	inBubble(t, func(t *testing.T, sim *timeSim) {
 		log, failures := &observerLog{}, atomic.Int64{}
 		client := sim.client(t, rlock.ClientOptions{Logger: slog.New(log), Observer: &rlock.Observer{
-			Renewed: func(_ string, err error) {
-				if err != nil {
+			Renewed: func(r rlock.Renewal) {
+				if r.Err != nil {
 					failures.Add(1)
 				}
 			},

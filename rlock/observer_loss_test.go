@@ -50,7 +50,7 @@ func TestEveryLossIsToldThoughRenewedIsSlow(t *testing.T) {
 		var lost, renewed atomic.Int64
 		log := &observerLog{}
 		client := sim.client(t, rlock.ClientOptions{Logger: slog.New(log), Observer: &rlock.Observer{
-			Renewed: func(string, error) { time.Sleep(time.Millisecond); renewed.Add(1) },
+			Renewed: func(rlock.Renewal) { time.Sleep(time.Millisecond); renewed.Add(1) },
 			Lost:    func(*rlock.LostError) { time.Sleep(time.Millisecond); lost.Add(1) },
 		}})
 		loseUnlock(t, loseAll(t, sim, client, holds))
@@ -84,7 +84,7 @@ func TestABlockedCallbackHoldsUpNothingElse(t *testing.T) {
 				goOn := sync.OnceFunc(func() { close(release) })
 				defer goOn()
 				client := sim.client(t, rlock.ClientOptions{Logger: slog.New(log), Observer: &rlock.Observer{
-					Renewed: func(string, error) {
+					Renewed: func(rlock.Renewal) {
 						renewed.Add(1)
 						if blocks.renewed {
 							<-release

@@ -235,7 +235,7 @@ func TestNoObserverCostsNothing(t *testing.T) {
 	}
 	none, empty := measure(nil), measure(&rlock.Observer{})
 	full := measure(&rlock.Observer{
-		Renewed: func(string, error) {},
+		Renewed: func(rlock.Renewal) {},
 		Lost:    func(*rlock.LostError) {},
 	})
 	require.InDelta(t, none, empty, 1)

@@ -82,9 +82,9 @@ func TestAnOutageIsToldOnce(t *testing.T) {
 	failed := make(chan error, 1024)
 	client := conductClient(t, proxy.Addr(), &rlock.ClientOptions{
 		Lease: 15 * time.Second, Logger: slog.New(log),
-		Observer: &rlock.Observer{Renewed: func(_ string, err error) {
-			if err != nil {
-				failed <- err
+		Observer: &rlock.Observer{Renewed: func(r rlock.Renewal) {
+			if r.Err != nil {
+				failed <- r.Err
 			}
 		}},
 	})
@@ -124,9 +124,9 @@ func TestRenewalsThatAreRefusedAreToldOnce(t *testing.T) {
 	failed := make(chan error, 1024)
 	client, err := rlock.NewClient(rdb, &rlock.ClientOptions{
 		Lease: 3 * time.Second, Logger: slog.New(log),
-		Observer: &rlock.Observer{Renewed: func(_ string, err error) {
-			if err != nil {
-				failed <- err
+		Observer: &rlock.Observer{Renewed: func(r rlock.Renewal) {
+			if r.Err != nil {
+				failed <- r.Err
 			}
 		}},
 	})

@@ -36,11 +36,11 @@ func holdAll(t *testing.T, addr string, names ...string) *renewedHolds {
 	h := &renewedHolds{t: t, counts: make(map[string]int), held: make(map[string]context.Context),
 		unlock: make(map[string]func() error)}
 	h.client = conductClient(t, addr, &rlock.ClientOptions{Lease: slotsLease, Observer: &rlock.Observer{
-		Renewed: func(name string, err error) {
+		Renewed: func(r rlock.Renewal) {
 			h.mu.Lock()
 			defer h.mu.Unlock()
-			if err == nil {
-				h.counts[name]++
+			if r.Err == nil {
+				h.counts[r.Name]++
 			}
 		},
 	}})

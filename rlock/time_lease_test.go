@@ -158,8 +158,8 @@ func TestRenewalIsTriedAgainWhileValidityLasts(t *testing.T) {
 			inBubble(t, func(t *testing.T, sim *timeSim) {
 				var failed, renewed int
 				client := sim.client(t, rlock.ClientOptions{Observer: &rlock.Observer{
-					Renewed: func(_ string, err error) {
-						if err != nil {
+					Renewed: func(r rlock.Renewal) {
+						if r.Err != nil {
 							failed++
 							return
 						}

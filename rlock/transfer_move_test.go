@@ -117,7 +117,7 @@ func TestImportedHoldIsRenewedUnderItsHandle(t *testing.T) {
 	a := timeClient(t, server.Addr(), rlock.ClientOptions{Lease: time.Minute})
 	b := timeClient(t, server.Addr(), rlock.ClientOptions{
 		Lease:    900 * time.Millisecond,
-		Observer: &rlock.Observer{Renewed: func(_ string, err error) { renewed <- err }},
+		Observer: &rlock.Observer{Renewed: func(r rlock.Renewal) { renewed <- r.Err }},
 	})
 	hold := timeLock(t, t.Context(), rlock.New(a, key, rlock.FixedLease(time.Minute)))
 	token, err := rlock.New(a, key).Export(hold.ctx)

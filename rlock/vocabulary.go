@@ -41,6 +41,9 @@ type Call = lock.Call
 // Command is one script that was sent, as an Observer is told of it. See [lock.Command].
 type Command = lock.Command
 
+// Renewal is one renewal of a lease, as an Observer is told of it. See [lock.Renewal].
+type Renewal = lock.Renewal
+
 // Stats is what a client does at this moment. See [lock.Stats].
 type Stats = lock.Stats
 

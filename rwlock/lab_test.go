@@ -85,9 +85,9 @@ func (l *lab) peerOver(rdb redis.UniversalClient, opts rlock.ClientOptions, lock
 	opts.Observer = &rlock.Observer{
 		Held:  func(context.Context, rlock.Call) context.Context { p.note(func() { p.held++ }); return nil },
 		Ended: func(context.Context, rlock.Call, time.Duration, error) { p.note(func() { p.ended++ }) },
-		Renewed: func(name string, err error) {
-			if err == nil {
-				p.note(func() { p.renewed[name]++ })
+		Renewed: func(r rlock.Renewal) {
+			if r.Err == nil {
+				p.note(func() { p.renewed[r.Name]++ })
 			}
 		},
 		Lost: func(err *rlock.LostError) { p.note(func() { p.lost = append(p.lost, err) }) },

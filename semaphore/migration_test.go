@@ -33,8 +33,8 @@ func newMoving(t *testing.T, tag string) *moving {
 	var err error
 	m.client, err = rlock.NewClient(m.Client(t), &rlock.ClientOptions{
 		Lease: labLease, MaxPoll: 100 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),
-		Observer: &rlock.Observer{Renewed: func(_ string, err error) {
-			if err == nil {
+		Observer: &rlock.Observer{Renewed: func(r rlock.Renewal) {
+			if r.Err == nil {
 				m.renewals.Add(1)
 			}
 		}},

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"sync/atomic"
 	"time"
+
+	"github.com/holdfast-go/holdfast/rlock"
 )
 
 // quiet keeps the library's own log out of the timeline, which reports the same events.
@@ -35,8 +37,8 @@ func (t *timeline) check(ok bool, format string, args ...any) error {
 	return nil
 }
 
-func (t *timeline) renewed(_ string, err error) {
-	if err == nil {
+func (t *timeline) renewed(r rlock.Renewal) {
+	if r.Err == nil {
 		t.renewals.Add(1)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync/atomic"
 	"time"
+
+	"github.com/holdfast-go/holdfast/rlock"
 )
 
 // timeline prints what happens and when.
@@ -31,8 +33,8 @@ func (t *timeline) check(ok bool, format string, args ...any) error {
 	return nil
 }
 
-func (t *timeline) renewed(lock string, err error) {
-	if err == nil && lock == name {
+func (t *timeline) renewed(r rlock.Renewal) {
+	if r.Err == nil && r.Name == name {
 		t.renewals.Add(1)
 	}
 }

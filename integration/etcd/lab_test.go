@@ -200,15 +200,15 @@ func (l *lab) keep(t *testing.T, lockName string) *keeper {
 }
 
 // told counts a renewal that succeeded, or notes the error of one that failed.
-func (k *keeper) told(_ string, err error) {
+func (k *keeper) told(r lock.Renewal) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if err == nil {
+	if r.Err == nil {
 		k.failed = nil
 		k.renewals.Add(1)
 		return
 	}
-	k.failed = append(k.failed, fmt.Sprint(time.Now().Format(time.StampMilli), ": ", err))
+	k.failed = append(k.failed, fmt.Sprint(time.Now().Format(time.StampMilli), ": ", r.Err))
 }
 
 // renewed waits until the lock was renewed as often again.

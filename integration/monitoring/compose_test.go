@@ -2,7 +2,6 @@ package monitoring
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,6 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/holdfast-go/holdfast/internal/testkit/promtool"
 )
 
 // Containers are not started here. What the file mounts is there, and what it runs too.
@@ -48,7 +49,6 @@ func TestTheComposeFileNamesWhatExists(t *testing.T) {
 // The configuration is for Prometheus 3. Debian's promtool knows all of it but one line.
 func TestTheConfigurationOfThePrometheusInTheComposeFile(t *testing.T) {
 	t.Parallel()
-	tool := program(t, "promtool")
 	text, err := os.ReadFile(root + "/deploy/prometheus/prometheus.yml")
 	require.NoError(t, err)
 	const ofVersion3 = "    always_scrape_classic_histograms: true\n"
@@ -59,6 +59,5 @@ func TestTheConfigurationOfThePrometheusInTheComposeFile(t *testing.T) {
 	alerts, err := os.ReadFile(rules)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "rules.yml"), alerts, 0o600))
-	said, err := exec.CommandContext(t.Context(), tool, "check", "config", config).CombinedOutput()
-	require.NoError(t, err, "%s", said)
+	promtool.Run(t, dir, "check", "config", config)
 }

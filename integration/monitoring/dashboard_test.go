@@ -33,7 +33,9 @@ func dashboard(t *testing.T) (queries []query) {
 	for _, panel := range board.Panels {
 		for _, target := range panel.Targets {
 			// As Grafana fills them in, for all kinds and classes.
-			expr := strings.NewReplacer("$__rate_interval", "5s", "$kind", ".*", "$class", ".*").Replace(target.Expr)
+			expr := strings.NewReplacer(
+				"$__rate_interval", "5s", "$store", ".*", "$kind", ".*", "$class", ".*",
+			).Replace(target.Expr)
 			assert.NotContains(t, expr, "$", panel.Title)
 			queries = append(queries, query{panel.Title, expr})
 		}
@@ -68,12 +70,12 @@ func TestEveryQueryOfTheDashboardFindsSomething(t *testing.T) {
 	for _, expr := range []string{
 		// The inspector breaks the lock of the till, of which an alert speaks at once.
 		`ALERTS{alertname="HoldfastHoldLost", alertstate="firing", kind="rlock", class="till:*", reason="gone"}`,
-		`distributed_lock_failures_total{reason="busy", kind="rlock", class="hall:*:clean"} > 0`,
-		`distributed_lock_failures_total{reason="cancelled", kind="fair", class="show:*"} > 0`,
-		`distributed_lock_renewals_total{result="error", class="till:*"} > 0`,
-		`distributed_lock_renewals_total{result="ok", class="till:*"} > 0`,
-		`distributed_lock_command_seconds_count{script="renew", result="error"} > 0`,
-		`distributed_lock_command_seconds_count{script="fair_acquire", result="ok"} > 0`,
+		`holdfast_failures_total{reason="busy", kind="rlock", class="hall:*:clean"} > 0`,
+		`holdfast_failures_total{reason="cancelled", kind="fair", class="show:*"} > 0`,
+		`holdfast_renewals_total{result="error", class="till:*"} > 0`,
+		`holdfast_renewals_total{result="ok", class="till:*"} > 0`,
+		`holdfast_command_duration_seconds_count{script="renew", result="error"} > 0`,
+		`holdfast_command_duration_seconds_count{script="fair_acquire", result="ok"} > 0`,
 	} {
 		redistest.Eventually(t, time.Minute, func() bool {
 			found, err := classic.query(expr)

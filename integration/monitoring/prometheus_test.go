@@ -9,13 +9,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/testkit/promtool"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
 )
 
@@ -25,18 +25,6 @@ const (
 	root  = "../.."
 	rules = root + "/deploy/prometheus/rules.yml"
 )
-
-// program returns where prometheus or promtool is, and installs Debian's package if neither is there.
-func program(t *testing.T, name string) string {
-	t.Helper()
-	if path, err := exec.LookPath(name); err == nil {
-		return path
-	}
-	said, _ := exec.CommandContext(t.Context(), root+"/scripts/install.sh", "prometheus").CombinedOutput()
-	path, err := exec.LookPath(name)
-	require.NoError(t, err, "this test needs %s, of the package prometheus, and could not install it: %s", name, said)
-	return path
-}
 
 // monitor is a running Prometheus.
 type monitor struct {
@@ -48,7 +36,7 @@ type monitor struct {
 // keeps either the classic buckets of a histogram or, with a flag, its native form.
 func startPrometheus(t *testing.T, scraped string, flags ...string) *monitor {
 	t.Helper()
-	path := program(t, "prometheus")
+	path := promtool.Find(t, "prometheus")
 	dir := t.TempDir()
 	rulesFile, err := filepath.Abs(rules)
 	require.NoError(t, err)
@@ -134,17 +122,4 @@ func (m *monitor) query(expr string) (found []sample, err error) {
 		}
 	}
 	return found, nil
-}
-
-func TestTheAlerts(t *testing.T) {
-	t.Parallel()
-	tool := program(t, "promtool")
-	run := func(args ...string) {
-		cmd := exec.CommandContext(t.Context(), tool, args...)
-		cmd.Dir = root + "/deploy/prometheus"
-		said, err := cmd.CombinedOutput()
-		require.NoError(t, err, "promtool %s: %s", strings.Join(args, " "), said)
-	}
-	run("check", "rules", "rules.yml")
-	run("test", "rules", "rules_test.yml")
 }

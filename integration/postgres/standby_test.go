@@ -196,8 +196,8 @@ func TestASynchronousStandbyIsPromoted(t *testing.T) {
 			confirmed := make(chan struct{}, 1000)
 			var strayed atomic.Int64
 			a := client(t, r.both(t), pglock.Options{ReleaseTimeout: patience, Observer: &lock.Observer{
-				Renewed: func(_ string, err error) {
-					if err == nil {
+				Renewed: func(r lock.Renewal) {
+					if r.Err == nil {
 						confirmed <- struct{}{}
 					}
 				},
@@ -248,7 +248,7 @@ func TestAnAsynchronousStandbyIsPromotedThatLags(t *testing.T) {
 	r := newReplicated(t, false)
 	var renewals atomic.Int64
 	a := client(t, r.both(t), pglock.Options{Lease: unpolled, Observer: &lock.Observer{
-		Renewed: func(string, error) { renewals.Add(1) },
+		Renewed: func(lock.Renewal) { renewals.Add(1) },
 	}})
 	b := client(t, r.both(t), pglock.Options{})
 	_, leave := take(t, a.Lock("left"))

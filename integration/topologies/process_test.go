@@ -107,14 +107,14 @@ func (p *process) keep(name string) {
 
 func (p *process) observer() *rlock.Observer {
 	return &rlock.Observer{
-		Renewed: func(name string, err error) {
+		Renewed: func(r rlock.Renewal) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			if err != nil {
-				p.failed[name] = err
+			if r.Err != nil {
+				p.failed[r.Name] = r.Err
 				return
 			}
-			p.renewed[name]++
+			p.renewed[r.Name]++
 		},
 		Lost: func(err *rlock.LostError) {
 			p.mu.Lock()

@@ -22,6 +22,7 @@ import (
 // copies of it are the same client. The zero Client has no engine.
 type Client struct {
 	Engine   *engine.Engine
+	Kind     lock.Store
 	ClientID string // the prefix of its holds' ids
 	Lease    time.Duration
 	MaxPoll  time.Duration
@@ -36,6 +37,7 @@ type Client struct {
 
 // Site is where a client is.
 type Site struct {
+	Kind     lock.Store  // for observers
 	ClientID string      // a new one
 	Store    store.Store // which the client will close
 	Server   string      // what operators call the only node of the store; "" if it has several
@@ -65,12 +67,12 @@ func New(o Options, at Site) Client {
 			MaxKept:        o.MaxKept,
 			Confirmed:      o.MinReplicas > 0 || o.Fsync,
 			Errors:         vocabulary.Errors(at.Store.Name()),
-			Events:         vocabulary.Events(o.Observer),
+			Events:         vocabulary.Events(o.Observer, at.Kind),
 			Logger:         o.Logger,
 			Server:         at.Server,
 			Owners:         at.Owners,
 		}),
-		ClientID: at.ClientID, Lease: o.Lease, MaxPoll: o.MaxPoll, MaxWait: o.MaxWait,
+		Kind: at.Kind, ClientID: at.ClientID, Lease: o.Lease, MaxPoll: o.MaxPoll, MaxWait: o.MaxWait,
 		RequestLife: o.requestLife(), Prefix: o.Prefix,
 	}
 }
@@ -130,6 +132,18 @@ func (c *Client) request(req *engine.Request, o *handle.Options) error {
 	req.Lease, req.Renewed, req.MaxWait = c.Lease, true, c.MaxWait
 	o.Apply(req)
 	return firstError(o.Err, CheckTimes(o, req, c.Lease))
+}
+
+// Stats is what the client does at this moment; of the zero Client, nothing.
+func (c *Client) Stats() lock.Stats {
+	if c.Engine == nil {
+		return lock.Stats{}
+	}
+	s := c.Engine.Stats()
+	return lock.Stats{
+		Store: c.Kind, Holds: s.Holds, Kept: s.Kept, Waiters: s.Waiters, LeastValidity: s.LeastValidity,
+		RenewalsDue: s.RenewalsDue, ReleasesOwed: s.ReleasesOwed, Coalesced: s.Coalesced,
+	}
 }
 
 // Close ends the client. Its error names the locks that were still held.

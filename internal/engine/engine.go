@@ -97,7 +97,7 @@ func New(cfg Config) *Engine {
 		Renew: e.renew,
 		Lost:  func(l *watchdog.Lease, cause error) { leased(l).expire(cause) },
 		Renewed: func(l *watchdog.Lease, err error) {
-			e.events.renewed(leased(l).proto.Name(), err)
+			e.events.renewed(leased(l).proto, err)
 		},
 	})
 	e.holds = e.host()

@@ -12,7 +12,7 @@ import (
 
 // Events are told what happens. Nil functions are skipped.
 type Events struct {
-	Renewed func(name string, err error)
+	Renewed func(of store.Rules, err error)
 	Lost    func(err error) // what Errors.Lost made
 	Command func(command store.Command)
 
@@ -62,9 +62,9 @@ func newEvents(to Events, log *slog.Logger, clock *watchdog.Clock) *events {
 	return n
 }
 
-func (n *events) renewed(name string, err error) {
+func (n *events) renewed(of store.Rules, err error) {
 	if n.to.Renewed != nil {
-		n.renewals.post(func() { n.to.Renewed(name, err) }, false)
+		n.renewals.post(func() { n.to.Renewed(of, err) }, false)
 	}
 }
 

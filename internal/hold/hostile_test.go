@@ -73,7 +73,7 @@ func hostileObserver(h *hook) *rlock.Observer {
 		End:     func(context.Context, rlock.Call, time.Duration, error) { h.run() },
 		Held:    func(ctx context.Context, _ rlock.Call) context.Context { h.run(); return hostileContext{ctx, h} },
 		Ended:   func(context.Context, rlock.Call, time.Duration, error) { h.run() },
-		Renewed: func(string, error) { h.run() },
+		Renewed: func(lock.Renewal) { h.run() },
 		Lost:    func(*lock.LostError) { h.run() },
 		Command: func(rlock.Command) { h.run() },
 	}

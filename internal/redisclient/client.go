@@ -47,6 +47,9 @@ func (c *Core) CheckSlot(key string, derived ...string) error {
 		"none on a cluster, so that what is derived from it falls into one slot"}
 }
 
+// Kind is what observers are told of the store. What imitates Redis is told as Redis, too.
+const Kind lock.Store = "redis"
+
 // New makes a client of checked options, over connections that the client will close.
 func New(o Options, conns *links.Links) (*Client, error) {
 	id, err := client.NewID()
@@ -55,7 +58,7 @@ func New(o Options, conns *links.Links) (*Client, error) {
 	}
 	confirm := redisstore.Confirmation{Replicas: o.MinReplicas, Fsync: o.Fsync}
 	st := redisstore.New(conns, confirm)
-	at := client.Site{ClientID: id, Store: st, Server: conns.Addr()}
+	at := client.Site{Kind: Kind, ClientID: id, Store: st, Server: conns.Addr()}
 	tells := newOwner(&o, conns, id)
 	if tells != nil {
 		st.OnUse(tells.used)
@@ -74,7 +77,7 @@ func On(o Options, st Store, cluster bool) (*Client, error) {
 		return nil, err
 	}
 	return &Client{core: Core{
-		Client: client.New(o.general(), client.Site{ClientID: id, Store: st}),
+		Client: client.New(o.general(), client.Site{Kind: Kind, ClientID: id, Store: st}),
 		Store:  st, FenceTTL: o.fenceTTL(), Cluster: cluster,
 	}}, nil
 }
@@ -123,11 +126,10 @@ func (c *Client) Request(opts []lock.Option) (engine.Request, error) { return c.
 
 // Stats implements that of rlock.Client.
 func (c *Client) Stats() lock.Stats {
-	core, err := c.Core()
-	if err != nil {
+	if c == nil {
 		return lock.Stats{}
 	}
-	return lock.Stats(core.Engine.Stats())
+	return c.core.Stats()
 }
 
 // Close implements that of rlock.Client.

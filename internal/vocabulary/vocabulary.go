@@ -59,43 +59,53 @@ func OnlyUnconfirmed(err error) bool {
 	return err == lock.ErrUnconfirmed
 }
 
-// Events has an observer told; nil is none.
-func Events(o *lock.Observer) engine.Events {
+// Events has an observer told what happens on a store; nil is none.
+func Events(o *lock.Observer, of lock.Store) engine.Events {
 	if o == nil {
 		return engine.Events{}
 	}
-	events := engine.Events{Renewed: o.Renewed}
+	var events engine.Events
+	if renewed := o.Renewed; renewed != nil {
+		events.Renewed = func(what store.Rules, err error) {
+			renewed(lock.Renewal{Store: of, Name: what.Name(), Kind: lock.Kind(what.Traits().Kind), Err: err})
+		}
+	}
 	if lost := o.Lost; lost != nil {
 		events.Lost = func(err error) { lost(err.(*lock.LostError)) }
 	}
 	if command := o.Command; command != nil {
-		events.Command = func(c store.Command) { command(lock.Command(c)) }
+		events.Command = func(c store.Command) {
+			command(lock.Command{Store: of, Script: c.Script, Calls: c.Calls, Took: c.Took, Err: c.Err})
+		}
 	}
-	events.Begin, events.Held = deriving(o.Begin), deriving(o.Held)
-	events.End, events.Ended = ending(o.End), ending(o.Ended)
+	events.Begin, events.Held = deriving(o.Begin, of), deriving(o.Held, of)
+	events.End, events.Ended = ending(o.End, of), ending(o.Ended, of)
 	return events
 }
 
-func deriving(of func(context.Context, lock.Call) context.Context) func(context.Context, engine.Call) context.Context {
-	if of == nil {
+func deriving(
+	derive func(context.Context, lock.Call) context.Context, of lock.Store,
+) func(context.Context, engine.Call) context.Context {
+	if derive == nil {
 		return nil
 	}
-	return func(ctx context.Context, call engine.Call) context.Context { return of(ctx, callOf(call)) }
+	return func(ctx context.Context, call engine.Call) context.Context { return derive(ctx, callOn(of, call)) }
 }
 
 func ending(
-	of func(context.Context, lock.Call, time.Duration, error),
+	end func(context.Context, lock.Call, time.Duration, error), of lock.Store,
 ) func(context.Context, engine.Call, time.Duration, error) {
-	if of == nil {
+	if end == nil {
 		return nil
 	}
 	return func(ctx context.Context, call engine.Call, took time.Duration, err error) {
-		of(ctx, callOf(call), took, err)
+		end(ctx, callOn(of, call), took, err)
 	}
 }
 
-func callOf(c engine.Call) lock.Call {
+func callOn(of lock.Store, c engine.Call) lock.Call {
 	return lock.Call{
-		Name: c.Name, Kind: lock.Kind(c.Kind), Permits: c.Permits, Try: c.Try, HoldID: c.HoldID, Fence: c.Fence,
+		Store: of, Name: c.Name, Kind: lock.Kind(c.Kind), Permits: c.Permits, Try: c.Try,
+		HoldID: c.HoldID, Fence: c.Fence,
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/holdfast-go/holdfast/lock"
+	"github.com/holdfast-go/holdfast/internal/metrics"
 	"github.com/holdfast-go/holdfast/observe/lockclass"
 )
 
@@ -43,23 +43,28 @@ func (o Options) tracer() trace.Tracer {
 
 func (o Options) class() func(string) string { return lockclass.Limit(o.Class, o.MaxClasses) }
 
-// The attributes. The first ones are on spans only.
+// The attributes of spans. A span has those of many libraries, so each begins with the name of this one.
 const (
-	keyName    = attribute.Key("holdfast.lock.name")
-	keyHoldID  = attribute.Key("holdfast.lock.hold.id")
-	keyFence   = attribute.Key("holdfast.lock.fence")
-	keyPermits = attribute.Key("holdfast.lock.permits")
-	keyTry     = attribute.Key("holdfast.lock.try")
-
-	keyKind    = attribute.Key("holdfast.lock.kind")
-	keyClass   = attribute.Key("holdfast.lock.class")
-	keyOutcome = attribute.Key("holdfast.lock.outcome")
-	keyReason  = attribute.Key("holdfast.lock.loss.reason")
-	keyScript  = attribute.Key("holdfast.lock.script")
-	keyError   = attribute.Key("error.type") // of OpenTelemetry's conventions; absent without an error
+	spanName    = attribute.Key("holdfast.name")
+	spanStore   = attribute.Key("holdfast.store")
+	spanKind    = attribute.Key("holdfast.kind")
+	spanOutcome = attribute.Key("holdfast.outcome")
+	spanReason  = attribute.Key("holdfast.reason")
+	spanHoldID  = attribute.Key("holdfast.hold.id")
+	spanFence   = attribute.Key("holdfast.fence")
+	spanPermits = attribute.Key("holdfast.permits")
+	spanTry     = attribute.Key("holdfast.try")
 )
 
-func (t *Telemetry) series(call lock.Call, more ...attribute.KeyValue) metric.MeasurementOption {
-	return metric.WithAttributes(append(more,
-		keyKind.String(string(call.Kind)), keyClass.String(t.class(call.Name)))...)
-}
+// The attributes of metrics, which are Prometheus's labels. The name of a metric says whose they are.
+const (
+	keyStore   = attribute.Key(metrics.Store)
+	keyKind    = attribute.Key(metrics.Kind)
+	keyClass   = attribute.Key(metrics.Class)
+	keyOutcome = attribute.Key(metrics.Outcome)
+	keyReason  = attribute.Key(metrics.Reason)
+	keyResult  = attribute.Key(metrics.Result)
+	keyScript  = attribute.Key(metrics.Script)
+)
+
+const keyError = attribute.Key("error.type") // of OpenTelemetry's conventions; absent without an error

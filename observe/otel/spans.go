@@ -17,11 +17,11 @@ type (
 )
 
 func (t *Telemetry) startWait(ctx context.Context, call lock.Call) context.Context {
-	attributes := append(identity(call), keyTry.Bool(call.Try))
+	attributes := append(identity(call), spanTry.Bool(call.Try))
 	if call.Permits > 0 {
-		attributes = append(attributes, keyPermits.Int(call.Permits))
+		attributes = append(attributes, spanPermits.Int(call.Permits))
 	}
-	ctx, span := t.tracer.Start(ctx, "holdfast.lock.wait", trace.WithAttributes(attributes...))
+	ctx, span := t.tracer.Start(ctx, "holdfast.wait", trace.WithAttributes(attributes...))
 	return context.WithValue(ctx, waitKey{}, span)
 }
 
@@ -30,7 +30,7 @@ func endWait(ctx context.Context, call lock.Call, outcome lock.Outcome, err erro
 	if !ok {
 		return
 	}
-	span.SetAttributes(keyOutcome.String(string(outcome)))
+	span.SetAttributes(spanOutcome.String(string(outcome)))
 	if err == nil {
 		span.SetAttributes(grant(call)...)
 	}
@@ -42,7 +42,7 @@ func endWait(ctx context.Context, call lock.Call, outcome lock.Outcome, err erro
 }
 
 func (t *Telemetry) startHold(ctx context.Context, call lock.Call) context.Context {
-	ctx, span := t.tracer.Start(ctx, "holdfast.lock.hold",
+	ctx, span := t.tracer.Start(ctx, "holdfast.hold",
 		trace.WithAttributes(append(identity(call), grant(call)...)...))
 	return context.WithValue(ctx, holdKey{}, span)
 }
@@ -53,7 +53,7 @@ func endHold(ctx context.Context, outcome lock.Outcome, err error) {
 	if !ok {
 		return
 	}
-	span.SetAttributes(keyOutcome.String(string(outcome)))
+	span.SetAttributes(spanOutcome.String(string(outcome)))
 	switch outcome {
 	case lock.OutcomeLost, lock.OutcomeUnconfirmed, lock.OutcomeUnavailable, lock.OutcomeError:
 		fail(span, outcome, err)
@@ -63,8 +63,8 @@ func endHold(ctx context.Context, outcome lock.Outcome, err error) {
 
 // tellLoss adds the loss to the span that the work under the lock belongs to. A span that has ended takes no event.
 func tellLoss(ctx context.Context, call lock.Call, lost *lock.LostError) {
-	trace.SpanFromContext(ctx).AddEvent("holdfast.lock.lost", trace.WithAttributes(
-		append(append(identity(call), grant(call)...), keyReason.String(lost.Reason.Label()))...))
+	trace.SpanFromContext(ctx).AddEvent("holdfast.lost", trace.WithAttributes(
+		append(append(identity(call), grant(call)...), spanReason.String(lost.Reason.Label()))...))
 }
 
 func fail(span trace.Span, outcome lock.Outcome, err error) {
@@ -73,13 +73,15 @@ func fail(span trace.Span, outcome lock.Outcome, err error) {
 }
 
 func identity(call lock.Call) []attribute.KeyValue {
-	return []attribute.KeyValue{keyName.String(call.Name), keyKind.String(string(call.Kind))}
+	return []attribute.KeyValue{
+		spanName.String(call.Name), spanKind.String(string(call.Kind)), spanStore.String(string(call.Store)),
+	}
 }
 
 func grant(call lock.Call) []attribute.KeyValue {
-	attributes := []attribute.KeyValue{keyHoldID.String(call.HoldID)}
+	attributes := []attribute.KeyValue{spanHoldID.String(call.HoldID)}
 	if call.Fence > 0 {
-		attributes = append(attributes, keyFence.Int64(call.Fence))
+		attributes = append(attributes, spanFence.Int64(call.Fence))
 	}
 	return attributes
 }

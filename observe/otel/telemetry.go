@@ -9,60 +9,51 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/holdfast-go/holdfast/internal/metrics"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
 // Telemetry are the metrics and traces of the locks of a process. It is safe for concurrent use.
 type Telemetry struct {
 	class     func(name string) string
-	meter     metric.Meter
 	tracer    trace.Tracer
 	holdSpans bool
 
 	waits    metric.Float64Histogram
+	failures metric.Int64Counter
 	waiting  metric.Int64UpDownCounter
 	holds    metric.Float64Histogram
-	held     metric.Int64UpDownCounter
 	losses   metric.Int64Counter
 	renewals metric.Int64Counter
 	commands metric.Float64Histogram
+	live     metrics.Live
+	clients  metrics.Clients
 }
 
 // New makes the instruments. Its error is that of the meter.
 func New(opts Options) (*Telemetry, error) {
-	t := &Telemetry{class: opts.class(), meter: opts.meter(), tracer: opts.tracer(), holdSpans: opts.HoldSpans}
-	return t, errors.Join(t.makeDurations(), t.makeCounts())
+	t := &Telemetry{class: opts.class(), tracer: opts.tracer(), holdSpans: opts.HoldSpans}
+	m := &instruments{meter: opts.meter()}
+	t.waits = m.histogram(metrics.Waits, metrics.Buckets())
+	t.failures = m.counter(metrics.Failures)
+	t.waiting = m.upDownCounter(metrics.Waiting)
+	t.holds = m.histogram(metrics.Holds, metrics.HoldBuckets())
+	t.losses = m.counter(metrics.Losses)
+	t.renewals = m.counter(metrics.Renewals)
+	t.commands = m.histogram(metrics.Commands, metrics.Buckets())
+	m.observe(&t.live)
+	m.observeClients(&t.clients)
+	return t, errors.Join(m.errs...)
 }
 
-func (t *Telemetry) makeDurations() error {
-	short := []float64{.001, .005, .01, .05, .1, .5, 1, 5, 10, 30}
-	long := append(short[:len(short):len(short)], 120, 600, 3600)
-	seconds := metric.WithUnit("s")
-	var errs [3]error
-	t.waits, errs[0] = t.meter.Float64Histogram("holdfast.lock.wait.duration", seconds,
-		metric.WithDescription("How long calls took to acquire, by how they ended."),
-		metric.WithExplicitBucketBoundaries(short...))
-	t.holds, errs[1] = t.meter.Float64Histogram("holdfast.lock.hold.duration", seconds,
-		metric.WithDescription("How long holds lasted that are over, by how they ended."),
-		metric.WithExplicitBucketBoundaries(long...))
-	t.commands, errs[2] = t.meter.Float64Histogram("holdfast.lock.command.duration", seconds,
-		metric.WithDescription("How long the store took to answer a script, as the client saw it."),
-		metric.WithExplicitBucketBoundaries(short...))
-	return errors.Join(errs[:]...)
+// Statter is what Track needs of a client.
+type Statter interface {
+	Stats() lock.Stats
 }
 
-func (t *Telemetry) makeCounts() error {
-	var errs [4]error
-	t.waiting, errs[0] = t.meter.Int64UpDownCounter("holdfast.lock.waiting", metric.WithUnit("{call}"),
-		metric.WithDescription("Calls that are about to acquire, without those that only try."))
-	t.held, errs[1] = t.meter.Int64UpDownCounter("holdfast.lock.held", metric.WithUnit("{hold}"),
-		metric.WithDescription("Holds that are live."))
-	t.losses, errs[2] = t.meter.Int64Counter("holdfast.lock.losses", metric.WithUnit("{hold}"),
-		metric.WithDescription("Holds that were lost, by reason."))
-	t.renewals, errs[3] = t.meter.Int64Counter("holdfast.lock.renewals", metric.WithUnit("{renewal}"),
-		metric.WithDescription("Renewals of leases, by whether the store confirmed them."))
-	return errors.Join(errs[:]...)
-}
+// Track adds what client.Stats tells to the metrics, until the returned function is called. Call that before the client
+// is closed, or soon after.
+func (t *Telemetry) Track(client Statter) (untrack func()) { return t.clients.Track(client) }
 
 // Observer returns what tells the telemetry of a client's locks: set it as ClientOptions.Observer, of one client or of
 // several. With other observers, join them by lock.JoinObservers.
@@ -72,58 +63,80 @@ func (t *Telemetry) Observer() *lock.Observer {
 	}
 }
 
+// begin has the counters that an alert asks for begin at zero: it does not see an increase of one that begins with the
+// first failure.
 func (t *Telemetry) begin(ctx context.Context, call lock.Call) context.Context {
+	of := t.series(call)
+	t.failures.Add(ctx, 0, labels(of, keyReason.String(string(lock.OutcomeUnavailable))))
 	if !call.Try {
-		t.waiting.Add(ctx, 1, t.series(call))
+		t.waiting.Add(ctx, 1, labels(of))
 	}
 	return t.startWait(ctx, call)
 }
 
 func (t *Telemetry) end(ctx context.Context, call lock.Call, waited time.Duration, err error) {
+	of, outcome := t.series(call), lock.OutcomeOf(err)
 	if !call.Try {
-		t.waiting.Add(ctx, -1, t.series(call))
+		t.waiting.Add(ctx, -1, labels(of))
 	}
-	outcome := lock.OutcomeOf(err)
-	t.waits.Record(ctx, waited.Seconds(), t.series(call, keyOutcome.String(string(outcome))))
+	t.waits.Record(ctx, waited.Seconds(), labels(of, keyOutcome.String(string(outcome))))
+	if err != nil {
+		t.failures.Add(ctx, 1, labels(of, keyReason.String(string(outcome))))
+	}
 	endWait(ctx, call, outcome, err)
 }
 
+// hold does as begin for what can happen to a hold.
 func (t *Telemetry) hold(ctx context.Context, call lock.Call) context.Context {
-	t.held.Add(ctx, 1, t.series(call))
-	// From zero on: an alert on an increase does not see a counter that begins with the first loss.
-	for _, reason := range []lock.LossReason{lock.LossExpired, lock.LossGone, lock.LossMaxHold} {
-		t.losses.Add(ctx, 0, t.series(call, keyReason.String(reason.Label())))
+	of := t.series(call)
+	for _, reason := range metrics.LossReasons() {
+		t.losses.Add(ctx, 0, labels(of, keyReason.String(reason)))
+	}
+	for _, result := range []string{metrics.OK, metrics.Error} {
+		t.renewals.Add(ctx, 0, labels(of, keyResult.String(result)))
 	}
 	if t.holdSpans {
-		return t.startHold(ctx, call)
+		ctx = t.startHold(ctx, call)
 	}
-	return ctx
+	return t.live.Begin(ctx, of)
 }
 
 func (t *Telemetry) ended(ctx context.Context, call lock.Call, held time.Duration, err error) {
-	t.held.Add(ctx, -1, t.series(call))
-	outcome := lock.OutcomeOfHold(err)
-	t.holds.Record(ctx, held.Seconds(), t.series(call, keyOutcome.String(string(outcome))))
+	t.live.End(ctx)
+	of, outcome := t.series(call), lock.OutcomeOfHold(err)
+	t.holds.Record(ctx, held.Seconds(), labels(of, keyOutcome.String(string(outcome))))
 	if lost, ok := errors.AsType[*lock.LostError](err); ok {
-		t.losses.Add(ctx, 1, t.series(call, keyReason.String(lost.Reason.Label())))
+		t.losses.Add(ctx, 1, labels(of, keyReason.String(lost.Reason.Label())))
 		tellLoss(ctx, call, lost)
 	}
 	endHold(ctx, outcome, err)
 }
 
-func (t *Telemetry) renewed(name string, err error) {
-	t.renewals.Add(context.Background(), 1, metric.WithAttributes(
-		append(errorType(err), keyClass.String(t.class(name)))...))
+func (t *Telemetry) renewed(r lock.Renewal) {
+	of := metrics.Series{Store: r.Store, Kind: r.Kind, Class: t.class(r.Name)}
+	t.renewals.Add(context.Background(), 1, labels(of, result(r.Err)...))
 }
 
 func (t *Telemetry) command(c lock.Command) {
 	t.commands.Record(context.Background(), c.Took.Seconds(), metric.WithAttributes(
-		append(errorType(c.Err), keyScript.String(c.Script))...))
+		append(result(c.Err), keyStore.String(string(c.Store)), keyScript.String(c.Script))...))
 }
 
-func errorType(err error) []attribute.KeyValue {
-	if err == nil {
-		return nil
+func (t *Telemetry) series(call lock.Call) metrics.Series {
+	return metrics.Series{Store: call.Store, Kind: call.Kind, Class: t.class(call.Name)}
+}
+
+// labels are the attributes of a metric that tells locks apart.
+func labels(of metrics.Series, more ...attribute.KeyValue) metric.MeasurementOption {
+	return metric.WithAttributes(append(more,
+		keyStore.String(string(of.Store)), keyKind.String(string(of.Kind)), keyClass.String(of.Class))...)
+}
+
+// result is what became of a renewal or a command, and what is the matter if it failed.
+func result(err error) []attribute.KeyValue {
+	pairs := []attribute.KeyValue{keyResult.String(metrics.ResultOf(err))}
+	if err != nil {
+		pairs = append(pairs, keyError.String(lock.ReasonOf(err)))
 	}
-	return []attribute.KeyValue{keyError.String(lock.ReasonOf(err))}
+	return pairs
 }

@@ -31,6 +31,6 @@ func Example() {
 
 	err = rlock.New(locks, "order:1001").Do(context.Background(), func(context.Context) error { return nil })
 	if err != nil {
-		log.Println(err) // and distributed_lock_failures_total{class="order:*", ...} says why
+		log.Println(err) // and holdfast_failures_total{class="order:*", ...} says why
 	}
 }

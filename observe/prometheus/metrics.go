@@ -3,26 +3,8 @@ package prometheus
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/holdfast-go/holdfast/internal/metrics"
 	"github.com/holdfast-go/holdfast/lock"
-)
-
-// namespace begins the name of every metric.
-const namespace = "distributed_lock_"
-
-// The labels.
-const (
-	labelOutcome = "outcome"
-	labelReason  = "reason"
-	labelResult  = "result"
-	labelKind    = "kind"
-	labelClass   = "class"
-	labelScript  = "script"
-)
-
-// The values of labelResult.
-const (
-	resultOK    = "ok"
-	resultError = "error"
 )
 
 // Metrics are the metrics of the locks of a process. It is a prometheus.Collector, and safe for concurrent use.
@@ -35,9 +17,9 @@ type Metrics struct {
 	waiting  *prometheus.GaugeVec
 	holds    *prometheus.HistogramVec
 	losses   *prometheus.CounterVec
-	live     *live
 	renewals *prometheus.CounterVec
 	commands *prometheus.HistogramVec
+	live     *live
 	clients  *clients
 }
 
@@ -51,32 +33,29 @@ func New(opts Options) *Metrics {
 	if opts.HoldBuckets == nil {
 		opts.HoldBuckets = DefaultHoldBuckets()
 	}
-	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: namespace + name, Help: help}, labels)
-	}
 	return &Metrics{
-		opts:  opts,
-		class: opts.class(),
-		waits: prometheus.NewHistogramVec(histogram("wait_seconds",
-			"How long calls took to acquire, by how they ended.", opts.Buckets),
-			[]string{labelOutcome, labelKind, labelClass}),
-		failures: counter("failures_total", "Calls that did not acquire, by reason.",
-			labelReason, labelKind, labelClass),
+		opts:     opts,
+		class:    opts.class(),
+		waits:    histogram(metrics.Waits, opts.Buckets),
+		failures: counter(metrics.Failures),
 		waiting: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: namespace + "waiting", Help: "Calls that are about to acquire, without those that only try."},
-			[]string{labelKind, labelClass}),
-		holds: prometheus.NewHistogramVec(histogram("hold_seconds",
-			"How long holds lasted that are over, by how they ended.", opts.HoldBuckets),
-			[]string{labelOutcome, labelKind, labelClass}),
-		losses: counter("losses_total", "Holds that were lost, by reason.", labelReason, labelKind, labelClass),
-		live:   newLive(),
-		renewals: counter("renewals_total", "Renewals of leases, by whether the store confirmed them.",
-			labelResult, labelClass),
-		commands: prometheus.NewHistogramVec(histogram("command_seconds",
-			"How long the store took to answer a script, as the client saw it.", opts.Buckets),
-			[]string{labelScript, labelResult}),
-		clients: newClients(),
+			Name: metrics.Waiting.Prometheus(), Help: metrics.Waiting.Help}, metrics.Waiting.Labels),
+		holds:    histogram(metrics.Holds, opts.HoldBuckets),
+		losses:   counter(metrics.Losses),
+		renewals: counter(metrics.Renewals),
+		commands: histogram(metrics.Commands, opts.Buckets),
+		live:     newLive(),
+		clients:  newClients(),
 	}
+}
+
+func counter(m metrics.Metric) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: m.Prometheus(), Help: m.Help}, m.Labels)
+}
+
+// desc describes a metric that is collected when it is asked for.
+func desc(m metrics.Metric) *prometheus.Desc {
+	return prometheus.NewDesc(m.Prometheus(), m.Help, m.Labels, nil)
 }
 
 func (m *Metrics) collectors() []prometheus.Collector {
@@ -100,16 +79,21 @@ func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 }
 
 // beginCall has the counters that an alert asks for begin at zero.
-func (m *Metrics) beginCall(kind, class string) {
-	m.waits.WithLabelValues(string(lock.OutcomeHeld), kind, class)
-	m.failures.WithLabelValues(string(lock.OutcomeUnavailable), kind, class)
+func (m *Metrics) beginCall(of metrics.Series) {
+	m.waits.WithLabelValues(values(of, string(lock.OutcomeHeld))...)
+	m.failures.WithLabelValues(values(of, string(lock.OutcomeUnavailable))...)
 }
 
 // beginHold does the same for what can happen to a hold.
-func (m *Metrics) beginHold(kind, class string) {
-	for _, reason := range []lock.LossReason{lock.LossExpired, lock.LossGone, lock.LossMaxHold} {
-		m.losses.WithLabelValues(reason.Label(), kind, class)
+func (m *Metrics) beginHold(of metrics.Series) {
+	for _, reason := range metrics.LossReasons() {
+		m.losses.WithLabelValues(values(of, reason)...)
 	}
-	m.renewals.WithLabelValues(resultOK, class)
-	m.renewals.WithLabelValues(resultError, class)
+	m.renewals.WithLabelValues(values(of, metrics.OK)...)
+	m.renewals.WithLabelValues(values(of, metrics.Error)...)
+}
+
+// values are the values of the labels of a metric that tells locks apart.
+func values(of metrics.Series, more ...string) []string {
+	return append([]string{string(of.Store), string(of.Kind), of.Class}, more...)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/observe/lockclass"
 	"github.com/holdfast-go/holdfast/observe/prometheus"
+	"github.com/holdfast-go/holdfast/rlock"
 )
 
 // gather returns the metrics by name, as a scrape would find them.
@@ -28,7 +29,7 @@ func gather(t *testing.T, m *prometheus.Metrics) map[string]*dto.MetricFamily {
 	require.NoError(t, err)
 	byName := make(map[string]*dto.MetricFamily)
 	for _, family := range families {
-		byName[strings.TrimPrefix(family.GetName(), "distributed_lock_")] = family
+		byName[strings.TrimPrefix(family.GetName(), "holdfast_")] = family
 	}
 	return byName
 }
@@ -55,30 +56,36 @@ func acquire(o *lock.Observer, call lock.Call) func(held time.Duration, err erro
 	return func(took time.Duration, err error) { o.Ended(held, call, took, err) }
 }
 
+func renewal(name string, err error) lock.Renewal {
+	return lock.Renewal{Store: rlock.Store, Name: name, Kind: lock.KindLock, Err: err}
+}
+
 func TestCallsAreCountedByTheirOutcome(t *testing.T) {
 	t.Parallel()
 	m := prometheus.New(prometheus.Options{})
 	o := m.Observer()
-	call := lock.Call{Name: "order:1", Kind: lock.KindLock}
+	call := lock.Call{Store: rlock.Store, Name: "order:1", Kind: lock.KindLock}
 	for _, err := range []error{
-		nil, lock.ErrBusy, lock.ErrUnavailable, lock.ErrKeyConflict, context.Canceled, lock.ErrClosed, errors.New("odd"),
+		nil, lock.ErrBusy, lock.ErrUnavailable, lock.ErrKeyConflict, context.Canceled, lock.ErrClosed,
+		errors.New("odd"),
 	} {
 		o.End(o.Begin(context.Background(), call), call, time.Second, err)
 	}
 	assert.Equal(t, map[string]float64{
-		"order:* rlock held": 1, "order:* rlock busy": 1, "order:* rlock unavailable": 1, "order:* rlock conflict": 1,
-		"order:* rlock cancelled": 1, "order:* rlock closed": 1, "order:* rlock error": 1,
-	}, values(gather(t, m)["wait_seconds"]))
+		"order:* rlock held redis": 1, "order:* rlock busy redis": 1, "order:* rlock unavailable redis": 1,
+		"order:* rlock conflict redis":  1,
+		"order:* rlock cancelled redis": 1, "order:* rlock closed redis": 1, "order:* rlock error redis": 1,
+	}, values(gather(t, m)["wait_duration_seconds"]))
 	assert.Equal(t, map[string]float64{
-		"order:* rlock busy": 1, "order:* rlock unavailable": 1, "order:* rlock conflict": 1,
-		"order:* rlock cancelled": 1, "order:* rlock closed": 1, "order:* rlock error": 1,
+		"order:* rlock busy redis": 1, "order:* rlock unavailable redis": 1, "order:* rlock conflict redis": 1,
+		"order:* rlock cancelled redis": 1, "order:* rlock closed redis": 1, "order:* rlock error redis": 1,
 	}, values(gather(t, m)["failures_total"]))
 }
 
 func TestHoldsAreCountedByTheirOutcome(t *testing.T) {
 	t.Parallel()
 	m := prometheus.New(prometheus.Options{})
-	call := lock.Call{Name: "order:1", Kind: lock.KindFair}
+	call := lock.Call{Store: rlock.Store, Name: "order:1", Kind: lock.KindFair}
 	for _, err := range []error{
 		nil, lock.ErrExported, lock.ErrClosed, lock.ErrUnavailable,
 		&lock.ReleaseError{Name: "order:1", Err: lock.ErrUnavailable},
@@ -89,64 +96,72 @@ func TestHoldsAreCountedByTheirOutcome(t *testing.T) {
 	}
 	all := gather(t, m)
 	assert.Equal(t, map[string]float64{
-		"order:* fair released": 1, "order:* fair exported": 1, "order:* fair closed": 1, "order:* fair unavailable": 1,
-		"order:* fair lost": 2, "order:* fair unconfirmed": 1,
-	}, values(all["hold_seconds"]))
+		"order:* fair released redis": 1, "order:* fair exported redis": 1, "order:* fair closed redis": 1,
+		"order:* fair unavailable redis": 1,
+		"order:* fair lost redis":        2, "order:* fair unconfirmed redis": 1,
+	}, values(all["hold_duration_seconds"]))
 	assert.Equal(t, map[string]float64{
-		"order:* fair gone": 1, "order:* fair expired": 1, "order:* fair max_hold": 0,
+		"order:* fair gone redis": 1, "order:* fair expired redis": 1, "order:* fair max_hold redis": 0,
 	}, values(all["losses_total"]))
-	assert.Equal(t, map[string]float64{"order:* fair": 0}, values(all["held"]))
+	assert.Equal(t, map[string]float64{"order:* fair redis": 0}, values(all["held"]))
 }
 
 func TestWhatIsGoingOnIsAGauge(t *testing.T) {
 	t.Parallel()
 	m := prometheus.New(prometheus.Options{})
 	o := m.Observer()
-	call := lock.Call{Name: "a", Kind: lock.KindLock}
-	try := lock.Call{Name: "a", Kind: lock.KindLock, Try: true}
+	call := lock.Call{Store: rlock.Store, Name: "a", Kind: lock.KindLock}
+	try := lock.Call{Store: rlock.Store, Name: "a", Kind: lock.KindLock, Try: true}
 	o.Begin(context.Background(), try)
 	waiting := o.Begin(context.Background(), call)
-	assert.Equal(t, map[string]float64{"a rlock": 1}, values(gather(t, m)["waiting"]), "who only tries does not wait")
+	assert.Equal(t, map[string]float64{
+		"a rlock redis": 1,
+	}, values(gather(t, m)["waiting"]), "who only tries does not wait")
 	o.End(waiting, call, time.Second, nil)
 	o.End(context.Background(), try, 0, lock.ErrBusy)
-	assert.Equal(t, map[string]float64{"a rlock": 0}, values(gather(t, m)["waiting"]))
+	assert.Equal(t, map[string]float64{"a rlock redis": 0}, values(gather(t, m)["waiting"]))
 
 	first, second := acquire(o, call), acquire(o, call)
-	assert.Equal(t, map[string]float64{"a rlock": 2}, values(gather(t, m)["held"]))
-	oldest := values(gather(t, m)["oldest_hold_seconds"])["a rlock"]
+	assert.Equal(t, map[string]float64{"a rlock redis": 2}, values(gather(t, m)["held"]))
+	oldest := values(gather(t, m)["oldest_hold_seconds"])["a rlock redis"]
 	assert.Positive(t, oldest)
-	assert.Greater(t, values(gather(t, m)["oldest_hold_seconds"])["a rlock"], oldest, "it grows while the hold lasts")
+	assert.Greater(t, values(gather(t, m)["oldest_hold_seconds"])["a rlock redis"], oldest,
+		"it grows while the hold lasts")
 	first(time.Second, nil)
-	assert.Equal(t, map[string]float64{"a rlock": 1}, values(gather(t, m)["held"]))
+	assert.Equal(t, map[string]float64{"a rlock redis": 1}, values(gather(t, m)["held"]))
 	second(time.Second, nil)
-	assert.Equal(t, map[string]float64{"a rlock": 0}, values(gather(t, m)["held"]))
-	assert.Equal(t, map[string]float64{"a rlock": 0}, values(gather(t, m)["oldest_hold_seconds"]))
+	assert.Equal(t, map[string]float64{"a rlock redis": 0}, values(gather(t, m)["held"]))
+	assert.Equal(t, map[string]float64{"a rlock redis": 0}, values(gather(t, m)["oldest_hold_seconds"]))
 }
 
 // An alert on an increase does not see a counter that begins with 1.
 func TestCountersOfAlertsBeginAtZero(t *testing.T) {
 	t.Parallel()
 	m := prometheus.New(prometheus.Options{})
-	acquire(m.Observer(), lock.Call{Name: "a", Kind: lock.KindRead})
+	acquire(m.Observer(), lock.Call{Store: rlock.Store, Name: "a", Kind: lock.KindRead})
 	all := gather(t, m)
-	assert.Equal(t, map[string]float64{"a read gone": 0, "a read expired": 0, "a read max_hold": 0},
+	assert.Equal(t, map[string]float64{"a read gone redis": 0, "a read expired redis": 0, "a read max_hold redis": 0},
 		values(all["losses_total"]))
-	assert.Equal(t, map[string]float64{"a ok": 0, "a error": 0}, values(all["renewals_total"]))
-	assert.Equal(t, map[string]float64{"a read unavailable": 0}, values(all["failures_total"]))
+	assert.Equal(t, map[string]float64{"a read ok redis": 0, "a read error redis": 0}, values(all["renewals_total"]))
+	assert.Equal(t, map[string]float64{"a read unavailable redis": 0}, values(all["failures_total"]))
 }
 
 func TestRenewalsAndCommands(t *testing.T) {
 	t.Parallel()
 	m := prometheus.New(prometheus.Options{})
 	o := m.Observer()
-	o.Renewed("order:1", nil)
-	o.Renewed("order:2", lock.ErrUnavailable)
-	o.Renewed("order:3", nil)
-	o.Command(lock.Command{Script: "acquire", Took: time.Millisecond})
-	o.Command(lock.Command{Script: "acquire", Took: time.Millisecond, Err: lock.ErrUnavailable})
+	o.Renewed(renewal("order:1", nil))
+	o.Renewed(renewal("order:2", lock.ErrUnavailable))
+	o.Renewed(renewal("order:3", nil))
+	o.Command(lock.Command{Store: rlock.Store, Script: "acquire", Took: time.Millisecond})
+	o.Command(lock.Command{Store: rlock.Store, Script: "acquire", Took: time.Millisecond, Err: lock.ErrUnavailable})
 	all := gather(t, m)
-	assert.Equal(t, map[string]float64{"order:* ok": 2, "order:* error": 1}, values(all["renewals_total"]))
-	assert.Equal(t, map[string]float64{"ok acquire": 1, "error acquire": 1}, values(all["command_seconds"]))
+	assert.Equal(t, map[string]float64{
+		"order:* rlock ok redis": 2, "order:* rlock error redis": 1,
+	}, values(all["renewals_total"]))
+	assert.Equal(t, map[string]float64{
+		"ok acquire redis": 1, "error acquire redis": 1,
+	}, values(all["command_duration_seconds"]))
 }
 
 func TestNamesAreNeverLabels(t *testing.T) {
@@ -154,11 +169,11 @@ func TestNamesAreNeverLabels(t *testing.T) {
 	m := prometheus.New(prometheus.Options{Class: func(name string) string { return name }})
 	o := m.Observer()
 	for i := range 10_000 {
-		call := lock.Call{Name: fmt.Sprint("order:", i), Kind: lock.KindLock}
+		call := lock.Call{Store: rlock.Store, Name: fmt.Sprint("order:", i), Kind: lock.KindLock}
 		acquire(o, call)(time.Second, nil)
-		o.Renewed(call.Name, nil)
+		o.Renewed(renewal(call.Name, nil))
 	}
-	o.Renewed("not \xff UTF-8", nil)
+	o.Renewed(renewal("not \xff UTF-8", nil))
 	for name, family := range gather(t, m) {
 		labels := make(map[string]bool)
 		for _, metric := range family.GetMetric() {
@@ -175,10 +190,10 @@ func TestNamesAreNeverLabels(t *testing.T) {
 func TestTheMetricsPassPrometheusOwnLint(t *testing.T) {
 	t.Parallel()
 	m := prometheus.New(prometheus.Options{})
-	defer m.Track(stats{Holds: 1})()
+	defer m.Track(stats{Store: rlock.Store, Holds: 1})()
 	o := m.Observer()
-	acquire(o, lock.Call{Name: "a", Kind: lock.KindLock})(time.Second, nil)
-	o.Command(lock.Command{Script: "acquire"})
+	acquire(o, lock.Call{Store: rlock.Store, Name: "a", Kind: lock.KindLock})(time.Second, nil)
+	o.Command(lock.Command{Store: rlock.Store, Script: "acquire"})
 	problems, err := testutil.CollectAndLint(m)
 	require.NoError(t, err)
 	assert.Empty(t, problems)
@@ -187,9 +202,10 @@ func TestTheMetricsPassPrometheusOwnLint(t *testing.T) {
 func TestHistogramsAreClassicAndNative(t *testing.T) {
 	t.Parallel()
 	m := prometheus.New(prometheus.Options{})
-	acquire(m.Observer(), lock.Call{Name: "a", Kind: lock.KindLock})(time.Second, nil)
+	acquire(m.Observer(), lock.Call{Store: rlock.Store, Name: "a", Kind: lock.KindLock})(time.Second, nil)
 	all := gather(t, m)
-	waits, holds := all["wait_seconds"].GetMetric()[0].GetHistogram(), all["hold_seconds"].GetMetric()[0].GetHistogram()
+	waits := all["wait_duration_seconds"].GetMetric()[0].GetHistogram()
+	holds := all["hold_duration_seconds"].GetMetric()[0].GetHistogram()
 	var bounds []float64
 	for _, bucket := range waits.GetBucket() {
 		bounds = append(bounds, bucket.GetUpperBound())
@@ -207,20 +223,45 @@ func TestClientsAreTracked(t *testing.T) {
 	t.Parallel()
 	m := prometheus.New(prometheus.Options{})
 	assert.Empty(t, gather(t, m), "zeros would look like measurements")
-	m.Track(stats{})
+	m.Track(stats{Store: rlock.Store})
 	assert.NotContains(t, gather(t, m), "least_validity_seconds", "there are no holds")
-	m.Track(stats{Holds: 1, LeastValidity: 20 * time.Second, RenewalsDue: 1, Kept: 2, Coalesced: 1})
-	untrack := m.Track(stats{Holds: 2, LeastValidity: 5 * time.Second, ReleasesOwed: 3, Kept: 4, Coalesced: 2})
+	m.Track(stats{Store: rlock.Store, Holds: 1, LeastValidity: 20 * time.Second, RenewalsDue: 1, Kept: 2, Coalesced: 1})
+	m.Track(stats{Store: "etcd", Holds: 1, LeastValidity: time.Second, Kept: 7})
+	untrack := m.Track(stats{
+		Store: rlock.Store, Holds: 2, LeastValidity: 5 * time.Second, ReleasesOwed: 3, Kept: 4, Coalesced: 2,
+	})
 	all := gather(t, m)
-	assert.Equal(t, map[string]float64{"": 5}, values(all["least_validity_seconds"]))
-	assert.Equal(t, map[string]float64{"": 6}, values(all["kept"]))
-	assert.Equal(t, map[string]float64{"": 1}, values(all["renewals_due"]))
-	assert.Equal(t, map[string]float64{"": 3}, values(all["releases_owed"]))
+	assert.Equal(t, map[string]float64{"redis": 5, "etcd": 1}, values(all["least_validity_seconds"]))
+	assert.Equal(t, map[string]float64{"redis": 6, "etcd": 7}, values(all["kept"]))
+	assert.Equal(t, map[string]float64{"redis": 1, "etcd": 0}, values(all["renewals_due"]))
+	assert.Equal(t, map[string]float64{"redis": 3, "etcd": 0}, values(all["releases_owed"]))
 	untrack()
 	untrack()
 	all = gather(t, m)
-	assert.Equal(t, map[string]float64{"": 20}, values(all["least_validity_seconds"]))
-	assert.Equal(t, map[string]float64{"": 3}, values(all["events_dropped_total"]), "a counter does not fall")
+	assert.Equal(t, map[string]float64{"redis": 20, "etcd": 1}, values(all["least_validity_seconds"]))
+	assert.Equal(t, map[string]float64{"redis": 3, "etcd": 0}, values(all["events_dropped_total"]),
+		"a counter does not fall")
+}
+
+// A name, and a class that an application makes of it, may be any bytes. A label that is not UTF-8 would lose the whole
+// scrape (defect G53).
+func TestANameThatIsNotUTF8(t *testing.T) {
+	t.Parallel()
+	for of, class := range map[string]func(string) string{
+		"its own class":       nil,
+		"the name as a class": func(name string) string { return name },
+	} {
+		m := prometheus.New(prometheus.Options{Class: class})
+		o := m.Observer()
+		call := lock.Call{Store: rlock.Store, Name: "caf\xe9", Kind: lock.KindLock}
+		o.End(o.Begin(t.Context(), call), call, 0, lock.ErrBusy)
+		acquire(o, call)(time.Second, &lock.LostError{Name: call.Name, Reason: lock.LossGone})
+		acquire(o, call)
+		o.Renewed(renewal(call.Name, nil))
+		all := gather(t, m)
+		assert.Equal(t, map[string]float64{"caf* rlock redis": 1}, values(all["held"]), of)
+		assert.Contains(t, values(all["losses_total"]), "caf* rlock gone redis", of)
+	}
 }
 
 type traceKey struct{}
@@ -234,14 +275,14 @@ func TestExemplarsComeFromTheContextOfTheCall(t *testing.T) {
 		return nil
 	}})
 	o := m.Observer()
-	call := lock.Call{Name: "a", Kind: lock.KindLock}
+	call := lock.Call{Store: rlock.Store, Name: "a", Kind: lock.KindLock}
 	for _, id := range []string{"4bf92f3577b34da6", strings.Repeat("too long ", 20), "\xff"} {
 		ctx := context.WithValue(context.Background(), traceKey{}, id)
 		o.End(o.Begin(ctx, call), call, time.Millisecond, nil)
 		o.Ended(o.Held(ctx, call), call, time.Millisecond, nil)
 	}
 	o.End(context.Background(), call, time.Millisecond, nil)
-	for _, name := range []string{"wait_seconds", "hold_seconds"} {
+	for _, name := range []string{"wait_duration_seconds", "hold_duration_seconds"} {
 		var traces []string
 		for _, bucket := range gather(t, m)[name].GetMetric()[0].GetHistogram().GetBucket() {
 			for _, pair := range bucket.GetExemplar().GetLabel() {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/holdfast-go/holdfast/internal/metrics"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
@@ -19,49 +20,52 @@ func (m *Metrics) Observer() *lock.Observer {
 }
 
 func (m *Metrics) begin(ctx context.Context, call lock.Call) context.Context {
-	kind, class := string(call.Kind), m.class(call.Name)
-	m.beginCall(kind, class)
+	of := m.series(call)
+	m.beginCall(of)
 	if !call.Try {
-		m.waiting.WithLabelValues(kind, class).Inc()
+		m.waiting.WithLabelValues(values(of)...).Inc()
 	}
 	return ctx
 }
 
 func (m *Metrics) end(ctx context.Context, call lock.Call, waited time.Duration, err error) {
-	kind, class := string(call.Kind), m.class(call.Name)
+	of := m.series(call)
 	if !call.Try {
-		m.waiting.WithLabelValues(kind, class).Dec()
+		m.waiting.WithLabelValues(values(of)...).Dec()
 	}
-	outcome := lock.OutcomeOf(err)
-	m.observe(ctx, m.waits.WithLabelValues(string(outcome), kind, class), waited)
-	if outcome != lock.OutcomeHeld {
-		m.failures.WithLabelValues(string(outcome), kind, class).Inc()
+	outcome := values(of, string(lock.OutcomeOf(err)))
+	m.observe(ctx, m.waits.WithLabelValues(outcome...), waited)
+	if err != nil {
+		m.failures.WithLabelValues(outcome...).Inc()
 	}
 }
 
 func (m *Metrics) held(ctx context.Context, call lock.Call) context.Context {
-	kind, class := string(call.Kind), m.class(call.Name)
-	m.beginHold(kind, class)
-	return context.WithValue(ctx, holdKey{}, m.live.begin(kind, class))
+	of := m.series(call)
+	m.beginHold(of)
+	return m.live.Begin(ctx, of)
 }
 
 func (m *Metrics) ended(ctx context.Context, call lock.Call, held time.Duration, err error) {
-	kind, class := string(call.Kind), m.class(call.Name)
-	if h, ok := ctx.Value(holdKey{}).(*hold); ok {
-		m.live.end(h)
-	}
-	m.observe(ctx, m.holds.WithLabelValues(string(lock.OutcomeOfHold(err)), kind, class), held)
+	of := m.series(call)
+	m.live.End(ctx)
+	m.observe(ctx, m.holds.WithLabelValues(values(of, string(lock.OutcomeOfHold(err)))...), held)
 	if lost, ok := errors.AsType[*lock.LostError](err); ok {
-		m.losses.WithLabelValues(lost.Reason.Label(), kind, class).Inc()
+		m.losses.WithLabelValues(values(of, lost.Reason.Label())...).Inc()
 	}
 }
 
-func (m *Metrics) renewed(name string, err error) {
-	m.renewals.WithLabelValues(result(err), m.class(name)).Inc()
+func (m *Metrics) renewed(r lock.Renewal) {
+	of := metrics.Series{Store: r.Store, Kind: r.Kind, Class: m.class(r.Name)}
+	m.renewals.WithLabelValues(values(of, metrics.ResultOf(r.Err))...).Inc()
 }
 
 func (m *Metrics) command(c lock.Command) {
-	m.commands.WithLabelValues(c.Script, result(c.Err)).Observe(c.Took.Seconds())
+	m.commands.WithLabelValues(string(c.Store), c.Script, metrics.ResultOf(c.Err)).Observe(c.Took.Seconds())
+}
+
+func (m *Metrics) series(call lock.Call) metrics.Series {
+	return metrics.Series{Store: call.Store, Kind: call.Kind, Class: m.class(call.Name)}
 }
 
 func (m *Metrics) observe(ctx context.Context, histogram prometheus.Observer, took time.Duration) {
@@ -72,11 +76,4 @@ func (m *Metrics) observe(ctx context.Context, histogram prometheus.Observer, to
 		}
 	}
 	histogram.Observe(took.Seconds())
-}
-
-func result(err error) string {
-	if err != nil {
-		return resultError
-	}
-	return resultOK
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/holdfast-go/holdfast/internal/metrics"
 	"github.com/holdfast-go/holdfast/observe/lockclass"
 )
 
@@ -33,21 +34,21 @@ type Options struct {
 }
 
 // DefaultBuckets reach from a command's time to the default lease, 30 s.
-func DefaultBuckets() []float64 { return []float64{.001, .005, .01, .05, .1, .5, 1, 5, 10, 30} }
+func DefaultBuckets() []float64 { return metrics.Buckets() }
 
 // DefaultHoldBuckets reach to an hour.
-func DefaultHoldBuckets() []float64 { return append(DefaultBuckets(), 120, 600, 3600) }
+func DefaultHoldBuckets() []float64 { return metrics.HoldBuckets() }
 
 func (o Options) class() func(string) string { return lockclass.Limit(o.Class, o.MaxClasses) }
 
-// histogram returns the options of a histogram with classic and native buckets.
-func histogram(name, help string, buckets []float64) prometheus.HistogramOpts {
-	return prometheus.HistogramOpts{
-		Name: namespace + name, Help: help, Buckets: buckets,
+// histogram returns a histogram with classic and native buckets.
+func histogram(m metrics.Metric, buckets []float64) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: m.Prometheus(), Help: m.Help, Buckets: buckets,
 		NativeHistogramBucketFactor:     1.1,
 		NativeHistogramMaxBucketNumber:  100,
 		NativeHistogramMinResetDuration: time.Hour,
-	}
+	}, m.Labels)
 }
 
 // exemplar returns what Options.Exemplar says of the context, or nil if that is no exemplar: client_golang panics on

@@ -27,15 +27,15 @@ func TestRenewalsOnAServer(t *testing.T) {
 	redistest.Eventually(t, time.Minute, func() bool {
 		for labels, n := range values(gather(t, m)["renewals_total"]) {
 			if n > 0 {
-				assert.Regexp(t, `^order:\*:.* ok$`, labels)
+				assert.Regexp(t, `^order:\*:.* rlock ok redis$`, labels)
 				return true
 			}
 		}
 		return false
 	}, "no renewal is counted")
-	commands := values(gather(t, m)["command_seconds"])
-	assert.NotZero(t, commands["ok renew"])
-	assert.NotZero(t, commands["ok acquire"])
+	commands := values(gather(t, m)["command_duration_seconds"])
+	assert.NotZero(t, commands["ok renew redis"])
+	assert.NotZero(t, commands["ok acquire redis"])
 	require.NoError(t, unlock())
 }
 
@@ -50,8 +50,8 @@ func TestCallsAndHoldsOnAServer(t *testing.T) {
 	order := rlock.New(locks, redistest.Key(t))
 	_, unlock, err := order.Lock(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, map[string]float64{"order rlock": 1}, values(gather(t, m)["held"]))
-	assert.Positive(t, values(gather(t, m)["least_validity_seconds"])[""])
+	assert.Equal(t, map[string]float64{"order rlock redis": 1}, values(gather(t, m)["held"]))
+	assert.Positive(t, values(gather(t, m)["least_validity_seconds"])["redis"])
 	_, _, err = order.TryLock(t.Context())
 	require.ErrorIs(t, err, rlock.ErrBusy)
 	require.NoError(t, unlock())
@@ -61,13 +61,17 @@ func TestCallsAndHoldsOnAServer(t *testing.T) {
 	<-held.Done()
 	require.ErrorIs(t, unlock(), rlock.ErrLost)
 	redistest.Eventually(t, time.Minute, func() bool {
-		return values(gather(t, m)["losses_total"])["order rlock gone"] == 1
+		return values(gather(t, m)["losses_total"])["order rlock gone redis"] == 1
 	}, "the loss is not counted")
 	all := gather(t, m)
-	assert.Equal(t, map[string]float64{"order rlock held": 2, "order rlock busy": 1}, values(all["wait_seconds"]))
-	assert.Equal(t, map[string]float64{"order rlock released": 1, "order rlock lost": 1}, values(all["hold_seconds"]))
-	assert.Equal(t, map[string]float64{"order rlock": 0}, values(all["held"]))
-	assert.Equal(t, map[string]float64{"order rlock": 0}, values(all["waiting"]))
+	assert.Equal(t, map[string]float64{
+		"order rlock held redis": 2, "order rlock busy redis": 1,
+	}, values(all["wait_duration_seconds"]))
+	assert.Equal(t, map[string]float64{
+		"order rlock released redis": 1, "order rlock lost redis": 1,
+	}, values(all["hold_duration_seconds"]))
+	assert.Equal(t, map[string]float64{"order rlock redis": 0}, values(all["held"]))
+	assert.Equal(t, map[string]float64{"order rlock redis": 0}, values(all["waiting"]))
 }
 
 // On a server that was just started every script is sent twice, the second time in full. None has failed (defect F22):
@@ -81,8 +85,8 @@ func TestAScriptThatAServerDoesNotKnowYetIsNoError(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, unlock())
 	require.NoError(t, locks.Close())
-	commands := values(gather(t, m)["command_seconds"])
-	assert.NotZero(t, commands["ok acquire"])
+	commands := values(gather(t, m)["command_duration_seconds"])
+	assert.NotZero(t, commands["ok acquire redis"])
 	for labels := range commands {
 		assert.NotContains(t, labels, "error")
 	}

@@ -55,7 +55,7 @@ func (l *Listener) Observer() *lock.Observer {
 	}
 	return &lock.Observer{
 		Begin: begins("Begin"), End: ends("End"), Held: begins("Held"), Ended: ends("Ended"),
-		Renewed: func(_ string, err error) { l.tell(Event{Name: "Renewed", Err: err}) },
+		Renewed: func(r lock.Renewal) { l.tell(Event{Name: "Renewed", Err: r.Err}) },
 		Lost:    func(err *lock.LostError) { l.tell(Event{Name: "Lost", Err: err}) },
 		Command: func(c lock.Command) { l.tell(Event{Name: "Command", Err: c.Err}) },
 	}

@@ -74,8 +74,8 @@ func (l *onceLab) client(addr string) *rlock.Client {
 	rdb := redis.NewClient(&redis.Options{Addr: addr})
 	c, err := rlock.NewClient(rdb, &rlock.ClientOptions{
 		Lease: onceLease, Logger: slog.New(slog.DiscardHandler), Observer: &rlock.Observer{
-			Renewed: func(_ string, err error) {
-				if err == nil {
+			Renewed: func(r rlock.Renewal) {
+				if r.Err == nil {
 					l.note(func() { l.renewed++ })
 				}
 			},

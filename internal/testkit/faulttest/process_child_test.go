@@ -41,8 +41,8 @@ var processHolder = role.New("holder", func(o processOrders) {
 	renewed := make(chan struct{}, 1)
 	client := o.client(&rlock.Observer{
 		Lost: func(*rlock.LostError) { losses.Add(1) },
-		Renewed: func(_ string, err error) {
-			if err == nil {
+		Renewed: func(r rlock.Renewal) {
+			if r.Err == nil {
 				select {
 				case renewed <- struct{}{}:
 				default:

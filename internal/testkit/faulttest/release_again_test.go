@@ -67,11 +67,11 @@ func TestWhatWasSentWhileTheServerPausedCountsOnce(t *testing.T) {
 	p := newFaultyPath(t)
 	var paused, kept, losses atomic.Int64 // renewals of the two locks, and losses of any
 	client := p.client(rlock.ClientOptions{Lease: lease, ReleaseTimeout: timeout, Observer: &rlock.Observer{
-		Renewed: func(name string, err error) {
+		Renewed: func(r rlock.Renewal) {
 			switch {
-			case err == nil && name == "paused":
+			case r.Err == nil && r.Name == "paused":
 				paused.Add(1)
-			case err == nil && name == "kept":
+			case r.Err == nil && r.Name == "kept":
 				kept.Add(1)
 			}
 		},

@@ -156,7 +156,7 @@ func TestHoldIsNotRenewedAfterAnUnlockThatFailed(t *testing.T) {
 	var renewed atomic.Int64
 	client := p.client(rlock.ClientOptions{
 		Lease: lease, ReleaseTimeout: 200 * time.Millisecond,
-		Observer: &rlock.Observer{Renewed: func(string, error) { renewed.Add(1) }},
+		Observer: &rlock.Observer{Renewed: func(rlock.Renewal) { renewed.Add(1) }},
 	})
 	_, unlock := p.hold(rlock.New(client, "unrenewed"))
 	redistest.Eventually(t, faultSoon, func() bool { return renewed.Load() > 0 }, "no renewal")

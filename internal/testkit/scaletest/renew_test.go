@@ -26,13 +26,13 @@ type renewals struct {
 	at map[string][]time.Time
 }
 
-func (c *renewals) renewed(name string, err error) {
-	if err != nil {
+func (c *renewals) renewed(r rlock.Renewal) {
+	if r.Err != nil {
 		return // it shows as a gap
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.at[name] = append(c.at[name], time.Now())
+	c.at[r.Name] = append(c.at[r.Name], time.Now())
 }
 
 // gaps are the times between two renewals of one lock, sorted, and the least number of renewals that a
