@@ -23,6 +23,6 @@ func Example() {
 	}
 	err = rlock.New(locks, "order:1001").Do(context.Background(), func(context.Context) error { return nil })
 	if err != nil {
-		log.Println(err) // and the span holdfast.lock.wait has it
+		log.Println(err) // and the span holdfast.wait has it
 	}
 }

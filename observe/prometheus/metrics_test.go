@@ -244,7 +244,7 @@ func TestClientsAreTracked(t *testing.T) {
 }
 
 // A name, and a class that an application makes of it, may be any bytes. A label that is not UTF-8 would lose the whole
-// scrape (defect G53).
+// scrape.
 func TestANameThatIsNotUTF8(t *testing.T) {
 	t.Parallel()
 	for of, class := range map[string]func(string) string{

@@ -158,6 +158,8 @@ func tellsObserver(t *testing.T, lab Lab, w way) {
 		for _, e := range told {
 			got = append(got, e.Name)
 			require.Equal(t, told[0].Call.Name, e.Call.Name, "%s: %s", w.name, e.Name)
+			require.Equal(t, lab.Stats(0).Store, e.Call.Store, "%s: %s", w.name, e.Name)
+			require.NotEmpty(t, string(e.Call.Store), "%s: %s", w.name, e.Name)
 		}
 		require.Equal(t, names, got, w.name+": "+why)
 		defer func() { told = nil }()
