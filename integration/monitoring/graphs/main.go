@@ -90,7 +90,8 @@ func run(from string, span time.Duration, to string) error {
 
 // fetch evaluates the query over the time.
 func (t target) fetch(from string, begin, end time.Time) ([]curve, error) {
-	expr := strings.NewReplacer("$__rate_interval", "10s", "$kind", ".*", "$class", ".*").Replace(t.Expr)
+	all := strings.NewReplacer("$__rate_interval", "10s", "$store", ".*", "$kind", ".*", "$class", ".*")
+	expr := all.Replace(t.Expr)
 	stamp := func(at time.Time) string { return strconv.FormatInt(at.Unix(), 10) }
 	answer, err := http.Get(from + "/api/v1/query_range?" + url.Values{
 		"query": {expr}, "start": {stamp(begin)}, "end": {stamp(end)},
