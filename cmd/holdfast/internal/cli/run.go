@@ -21,6 +21,7 @@ type runFlags struct {
 	grace   time.Duration
 	leave   bool
 	quiet   bool
+	join    bool
 
 	waits, minHolds, graces bool // -w, --min-hold and --grace were given
 }
@@ -82,6 +83,7 @@ func newRun(g *globals) *cobra.Command {
 		"and how long its background processes have to end\n(default 5s, or a third of a short lease)")
 	flags.BoolVar(&f.leave, "leave-background", false, "let background processes of the command continue,\n"+
 		"without the lock")
+	flags.BoolVar(&f.join, "join", false, "if a run around this one holds the lock, run the command under that hold")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "do not say what run waits for")
 	kinds := cobra.FixedCompletions([]string{"rlock", "fair", "read", "write", "sem:"}, cobra.ShellCompDirectiveNoSpace)
 	_ = cmd.RegisterFlagCompletionFunc("kind", kinds) // it fails only for a flag that does not exist
@@ -116,6 +118,8 @@ func (f *runFlags) plan() (times, error) {
 		return t, usageError{fmt.Errorf("-w must be positive, not %v; -n does not wait", f.wait)}
 	case f.minHolds && f.minHold < time.Millisecond:
 		return t, usageError{fmt.Errorf("--min-hold must be at least 1ms, not %v", f.minHold)}
+	case f.minHolds && f.join:
+		return t, usageError{errors.New("--join and --min-hold exclude each other: the hold is the outer run's")}
 	case f.minHolds && f.kind != "rlock":
 		return t, usageError{fmt.Errorf("--min-hold is for --kind rlock, not %s", f.kind)}
 	}

@@ -5,7 +5,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/holdfast-go/holdfast/fairlock"
@@ -19,7 +18,9 @@ type lockable struct {
 	take   func(ctx context.Context) (held context.Context, unlock func() error, err error)
 	held   func(ctx context.Context) (rlock.Hold, error)
 	look   func(ctx context.Context) (rlock.Info, error)
-	fences bool // its holds have fencing tokens
+	sides  []side // in which its name can be held
+	room   int64  // how many can hold it at once; a reader counts as if alone, since a writer may wait between two
+	fences bool   // its holds have fencing tokens
 }
 
 // lockable makes the lock that the flags ask for.
@@ -36,15 +37,17 @@ func (f *runFlags) lockable(c *rlock.Client, name string) (lockable, error) {
 		return f.semaphore(semaphore.New(c, name, opts...), n), err
 	}
 	var l *rlock.Lock
+	rw := rwlock.New(c, name, opts...)
+	var sides []side
 	switch f.kind {
 	case "rlock":
 		l = rlock.New(c, name, opts...)
 	case "fair":
 		l = fairlock.New(c, name, opts...)
 	case "read":
-		l = rwlock.New(c, name, opts...).Read()
+		l, sides = rw.Read(), []side{{rw.Write().Inspect, true}}
 	case "write":
-		l = rwlock.New(c, name, opts...).Write()
+		l, sides = rw.Write(), []side{{rw.Read().Inspect, false}}
 	default:
 		return lockable{}, usageError{fmt.Errorf("--kind must be rlock, fair, read, write or sem:N, not %q", f.kind)}
 	}
@@ -52,7 +55,9 @@ func (f *runFlags) lockable(c *rlock.Client, name string) (lockable, error) {
 	if f.noWait {
 		take = l.TryLock
 	}
-	return lockable{take: take, held: l.Held, look: l.Inspect, fences: true}, nil
+	return lockable{
+		take: take, held: l.Held, look: l.Inspect, sides: append(sides, side{l.Inspect, true}), room: 1, fences: true,
+	}, nil
 }
 
 // semaphore takes one of n permits. The number is absolute: every run under it sets it, and the last one's counts.
@@ -68,7 +73,7 @@ func (f *runFlags) semaphore(s *semaphore.Semaphore, n int64) lockable {
 			}
 			return take(ctx, 1)
 		},
-		held: s.Held, look: s.Inspect,
+		held: s.Held, look: s.Inspect, sides: []side{{s.Inspect, true}}, room: n,
 	}
 }
 
@@ -86,17 +91,3 @@ func (h hold) ValidUntil() (time.Time, error) {
 
 // Done is closed when the hold is over.
 func (h hold) Done() <-chan struct{} { return h.ctx.Done() }
-
-// environment is what the command is told of the hold.
-func (h hold) environment(name string) ([]string, error) {
-	now, err := h.held(h.ctx)
-	if err != nil {
-		return nil, err
-	}
-	fence := ""
-	if h.fences {
-		fence = strconv.FormatInt(now.Fence, 10)
-	}
-	// Empty rather than absent: a command in another one must not take that one's token for its own.
-	return []string{"HOLDFAST_NAME=" + name, "HOLDFAST_ID=" + now.ID, "HOLDFAST_FENCE=" + fence}, nil
-}

@@ -30,12 +30,9 @@ func (f *runFlags) run(ctx context.Context, name string, command []string) (err 
 	if err != nil {
 		return err
 	}
-	path, err := exec.LookPath(command[0])
-	switch {
-	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist):
-		return codeError{exitNotFound, fmt.Errorf("%s: no such command", command[0])}
-	case err != nil:
-		return codeError{exitNotExecutable, err}
+	path, err := program(command[0])
+	if err != nil {
+		return err
 	}
 	conn, err := f.connect(rlock.ThisProcess())
 	if err != nil {
@@ -51,6 +48,7 @@ func (f *runFlags) run(ctx context.Context, name string, command []string) (err 
 	if err != nil {
 		return err
 	}
+	lock = f.outside(name, lock)
 	signals := job.Interrupts()
 	defer signal.Stop(signals)
 	// The hold's context is this one's child, so it must not end before the hold.
@@ -59,12 +57,12 @@ func (f *runFlags) run(ctx context.Context, name string, command []string) (err 
 	told := f.tell(waiting, os.Stderr, conn, name, lock)
 	held, unlock, err := take(lock, signals, waiting, leave)
 	told()
-	err = conn.hinted(err)
-	if errors.Is(err, rlock.ErrBusy) && !errors.Is(err, rlock.ErrUnavailable) {
-		return codeError{f.busy, err}
+	var around aroundError
+	if f.join && errors.As(err, &around) && around.joins {
+		return around.replace(path, command)
 	}
 	if err != nil {
-		return err
+		return f.refused(conn.hinted(err))
 	}
 	h := hold{lockable: lock, ctx: held}
 	env, err := h.environment(name)
@@ -78,6 +76,27 @@ func (f *runFlags) run(ctx context.Context, name string, command []string) (err 
 	cause, released := context.Cause(held), unlock()
 	settled = released == nil
 	return outcome(result, err, cause, released)
+}
+
+// program finds the command's.
+func program(command string) (path string, err error) {
+	path, err = exec.LookPath(command)
+	switch {
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist):
+		return "", codeError{exitNotFound, fmt.Errorf("%s: no such command", command)}
+	case err != nil:
+		return "", codeError{exitNotExecutable, err}
+	}
+	return path, nil
+}
+
+// refused is the error of a run that did not get the lock, with the exit code for a busy one.
+func (f *runFlags) refused(err error) error {
+	var around aroundError
+	if errors.As(err, &around) || errors.Is(err, rlock.ErrBusy) && !errors.Is(err, rlock.ErrUnavailable) {
+		return codeError{f.busy, err}
+	}
+	return err
 }
 
 // outcome is what a run comes to. If the hold was lost the exit code says so, whatever the command's was: it may have
