@@ -74,11 +74,19 @@ func explain(err error, source string) error {
 	if denied := (*DeniedError)(nil); !errors.As(err, &said) || errors.As(err, &denied) {
 		return err
 	}
-	if lacks := lacking(said.Error(), source); lacks != "" {
-		return &DeniedError{Lacks: lacks, cause: err}
+	lacks := lacking(said.Error(), source)
+	if lacks == "" {
+		return err
 	}
-	return err
+	if strings.Contains(err.Error(), ofSentinels) {
+		lacks = "a Sentinel refuses to name the primary: " + strings.ReplaceAll(lacks, "Redis", "it")
+	}
+	return &DeniedError{Lacks: lacks, cause: err}
 }
+
+// ofSentinels stands in go-redis's error of Sentinels of which none has named the primary. A client has other
+// credentials for them than for the primary.
+const ofSentinels = "all sentinels specified"
 
 // lacking says what a refusal is about; "" if it is not about rights. On most servers the refusal of a command inside
 // a script has no error code of its own, and each server words it differently.

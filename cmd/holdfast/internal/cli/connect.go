@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
 	"os"
+	"reflect"
 	"regexp"
 	"sync/atomic"
 	"time"
@@ -18,11 +20,12 @@ import (
 
 // connection is what a command works with.
 type connection struct {
-	redis  redis.UniversalClient
-	client *rlock.Client
-	muted  *atomic.Bool // the client logs nothing
-	at     string       // where Redis is, for messages
-	secure bool         // by TLS
+	redis    redis.UniversalClient
+	client   *rlock.Client
+	muted    *atomic.Bool // the client logs nothing
+	at       string       // where Redis is, for messages
+	secure   bool         // by TLS
+	sentinel bool         // Sentinels say where the primary is
 }
 
 // connect makes the connection that the flags ask for. It sends nothing. The owner is what others are told of its
@@ -32,21 +35,29 @@ func (g *globals) connect(owner string) (*connection, error) {
 	if err != nil {
 		return nil, usageError{err}
 	}
-	muted := new(atomic.Bool)
+	opts, muted := g.clientOptions(owner)
+	client, err := rlock.NewClient(rdb, opts)
+	if err != nil {
+		return nil, errors.Join(err, rdb.Close())
+	}
+	at, secure := g.place(rdb)
+	return &connection{
+		redis: rdb, client: client, muted: muted, at: at, secure: secure, sentinel: len(g.sentinel) > 0,
+	}, nil
+}
+
+// clientOptions are those of the locks' client, and what mutes its log.
+func (g *globals) clientOptions(owner string) (opts *rlock.ClientOptions, muted *atomic.Bool) {
+	muted = new(atomic.Bool)
 	handler := slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})
-	opts := &rlock.ClientOptions{
+	opts = &rlock.ClientOptions{
 		Lease: g.lease, MinReplicas: g.replicas, Fsync: g.fsync, Prefix: g.names(), Owner: owner,
 		Logger: slog.New(mutable{handler, muted}),
 	}
 	if g.lease > 0 {
 		opts.ReleaseTimeout = min(g.lease/2, 5*time.Second) // the lease may be over before a release gets through
 	}
-	client, err := rlock.NewClient(rdb, opts)
-	if err != nil {
-		return nil, errors.Join(err, rdb.Close())
-	}
-	at, secure := g.place(rdb)
-	return &connection{redis: rdb, client: client, muted: muted, at: at, secure: secure}, nil
+	return opts, muted
 }
 
 // mutable is a log that can be told to be silent.
@@ -72,6 +83,22 @@ func (c *connection) close() error { return errors.Join(c.client.Close(), c.redi
 
 // open makes the client of a server, of a cluster or of a primary that Sentinels watch.
 func (g *globals) open() (redis.UniversalClient, error) {
+	options, err := g.options()
+	if err != nil {
+		return nil, err
+	}
+	switch o := options.(type) {
+	case *redis.ClusterOptions:
+		return redis.NewClusterClient(o), nil
+	case *redis.FailoverOptions:
+		return redis.NewFailoverClient(o), nil
+	}
+	return redis.NewClient(options.(*redis.Options)), nil
+}
+
+// options are *redis.Options, *redis.ClusterOptions or *redis.FailoverOptions. All that the URL says holds for a cluster
+// and behind Sentinels, too, but for the host.
+func (g *globals) options() (any, error) {
 	one, err := g.parse()
 	if err != nil {
 		return nil, err
@@ -80,18 +107,35 @@ func (g *globals) open() (redis.UniversalClient, error) {
 		return nil, err
 	}
 	switch {
+	case len(g.cluster) > 0 && one.DB != 0:
+		return nil, fmt.Errorf("a cluster has database 0 only, and the URL names database %d", one.DB)
 	case len(g.cluster) > 0:
-		return redis.NewClusterClient(&redis.ClusterOptions{
-			Addrs: g.cluster, Username: one.Username, Password: one.Password, TLSConfig: g.tls.forHosts(one.TLSConfig),
-		}), nil
+		o := &redis.ClusterOptions{}
+		carry(one, o)
+		o.Addrs, o.TLSConfig = g.cluster, g.tls.forHosts(one.TLSConfig)
+		return o, nil
 	case len(g.sentinel) > 0:
-		return redis.NewFailoverClient(&redis.FailoverOptions{
-			SentinelAddrs: g.sentinel, MasterName: g.master, DB: one.DB,
-			ReadTimeout: time.Second, // a Sentinel that hangs is left after twice this time
-			Username:    one.Username, Password: one.Password, TLSConfig: g.tls.forHosts(one.TLSConfig),
-		}), nil
+		o := &redis.FailoverOptions{}
+		carry(one, o)
+		o.MasterName, o.SentinelAddrs, o.TLSConfig = g.master, g.sentinel, g.tls.forHosts(one.TLSConfig)
+		o.SentinelUsername = cmp.Or(g.sentinelUser, os.Getenv("HOLDFAST_SENTINEL_USER"))
+		o.SentinelPassword = cmp.Or(g.sentinelPassword, os.Getenv("HOLDFAST_SENTINEL_PASSWORD"))
+		o.ReadTimeout = cmp.Or(o.ReadTimeout, time.Second) // a Sentinel that hangs is left after twice this time
+		return o, nil
 	}
-	return redis.NewClient(one), nil
+	return one, nil
+}
+
+// carry copies each option that both have.
+func carry(from *redis.Options, to any) {
+	have, want := reflect.ValueOf(from).Elem(), reflect.ValueOf(to).Elem()
+	for i := range want.NumField() {
+		field := want.Type().Field(i)
+		given := have.FieldByName(field.Name)
+		if field.IsExported() && given.IsValid() && given.Type() == field.Type {
+			want.Field(i).Set(given)
+		}
+	}
 }
 
 // hostPort is a server without a scheme. It has a port, so it is no password that was meant for another flag.

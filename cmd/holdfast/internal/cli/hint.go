@@ -23,9 +23,12 @@ type hintedError struct {
 func (h hintedError) Error() string { return h.err.Error() + h.hint }
 func (h hintedError) Unwrap() error { return h.err }
 
-// hinted adds to an error of a Redis that does not answer.
+// hinted adds to an error of a Redis that does not answer, or of Sentinels that refuse to.
 func (c *connection) hinted(err error) error {
-	if !errors.Is(err, rlock.ErrUnavailable) || store.Denied(err) {
+	switch {
+	case store.Denied(err) && c.sentinel && strings.Contains(err.Error(), "Sentinel"):
+		return hintedError{err, " (" + c.at + "); see --sentinel-user and HOLDFAST_SENTINEL_PASSWORD"}
+	case !errors.Is(err, rlock.ErrUnavailable), store.Denied(err):
 		return err
 	}
 	return hintedError{err, c.hint(err)}
@@ -41,6 +44,8 @@ func (c *connection) hint(err error) string {
 	var unknown *net.DNSError
 	var certificate *tls.CertificateVerificationError
 	switch {
+	case c.sentinel && errors.Is(err, redis.Nil):
+		return where + "; the Sentinels watch no primary of that name"
 	case !c.secure && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)):
 		return where + "; if the server speaks TLS, use rediss:// or --tls"
 	case !c.secure, errors.Is(err, syscall.ECONNREFUSED), errors.As(err, &unknown), errors.As(err, &certificate):

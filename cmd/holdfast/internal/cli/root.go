@@ -46,6 +46,9 @@ type globals struct {
 	cluster  []string
 	sentinel []string
 	master   string
+
+	sentinelUser, sentinelPassword string
+
 	tls      tlsFlags
 	lease    time.Duration
 	replicas int
@@ -115,6 +118,10 @@ func (g *globals) addFlags(root *cobra.Command) {
 		"user, password and TLS are the URL's")
 	f.StringSliceVar(&g.sentinel, "sentinel", nil, "`addresses` of Sentinels, host:port,...; needs --master")
 	f.StringVar(&g.master, "master", "", "`name` of the primary that the Sentinels watch")
+	f.StringVar(&g.sentinelUser, "sentinel-user", "",
+		"`name` of the user at the Sentinels (default $HOLDFAST_SENTINEL_USER)")
+	f.StringVar(&g.sentinelPassword, "sentinel-password", "", "`password` at the Sentinels; ps shows it, so set\n"+
+		"$HOLDFAST_SENTINEL_PASSWORD, which is the default")
 	g.tls.add(f)
 	f.DurationVar(&g.lease, "lease", 0, "how long Redis keeps a hold that nobody renews; others wait as long\n"+
 		"after a crash (default 30s, at least 100ms)")
@@ -162,6 +169,8 @@ func (g *globals) check() error {
 		return usageError{errors.New("--cluster and --sentinel exclude each other")}
 	case (len(g.sentinel) == 0) != (g.master == ""):
 		return usageError{errors.New("--sentinel and --master need each other")}
+	case len(g.sentinel) == 0 && g.sentinelUser+g.sentinelPassword != "":
+		return usageError{errors.New("--sentinel-user and --sentinel-password need --sentinel")}
 	case g.replicas < 0:
 		return usageError{fmt.Errorf("--min-replicas must not be negative, as %d is", g.replicas)}
 	case len(g.names()) > maxPrefix:

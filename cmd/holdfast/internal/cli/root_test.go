@@ -103,6 +103,9 @@ func TestTheServerIsTheFlagsOrTheEnvironments(t *testing.T) {
 	_, err := (&globals{url: "plain.example.com"}).open()
 	assert.ErrorContains(t, err, "redis://user:password@host:port/db")
 
+	_, err = (&globals{cluster: []string{"a:1"}}).open()
+	assert.ErrorContains(t, err, "a cluster has database 0 only")
+	t.Setenv("REDIS_URL", "rediss://user:secret@env.example.com:7000")
 	cluster := open(globals{cluster: []string{"a:1", "b:2"}}).(*redis.ClusterClient).Options()
 	assert.Equal(t, "user", cluster.Username)
 	assert.Equal(t, "secret", cluster.Password)
