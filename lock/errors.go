@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/legible"
 )
 
 // The errors of this module. Match them with errors.Is: a returned error wraps one of these, names the lock, and
@@ -174,5 +176,5 @@ func (e *ArgumentError) Error() string {
 	if e.Value == nil {
 		return fmt.Sprintf("holdfast: %s %s", e.Name, e.Problem)
 	}
-	return fmt.Sprintf("holdfast: %s %s (got %v)", e.Name, e.Problem, e.Value)
+	return legible.Sentence(fmt.Sprintf("holdfast: %s %s (got %v)", e.Name, e.Problem, e.Value))
 }

@@ -19,7 +19,7 @@ const module = "github.com/holdfast-go/holdfast/"
 var general = []string{
 	"lock", "multilock", "leader", "watchdog",
 	"internal/client", "internal/handle", "internal/vocabulary", "internal/engine", "internal/hold", "internal/localqueue",
-	"internal/request", "internal/serverclock", "internal/store", "internal/memstore",
+	"internal/legible", "internal/request", "internal/serverclock", "internal/store", "internal/memstore",
 
 	// What the tests of every store use.
 	"internal/testkit/conformance", "internal/testkit/etcdtest", "internal/testkit/pgtest", "internal/testkit/role",

@@ -3,9 +3,11 @@ package engine
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/hold"
+	"github.com/holdfast-go/holdfast/internal/legible"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
@@ -102,8 +104,14 @@ func (n *events) info(text string, args ...any) {
 }
 
 // line writes a line of the log. It begins with the name of the library, because the log is usually that of a whole
-// program.
+// program. The values can be names, which are any bytes.
 func (n *events) line(level slog.Level, text string, args ...any) {
+	args = slices.Clone(args)
+	for i, arg := range args {
+		if value, is := arg.(string); is {
+			args[i] = legible.Name(value)
+		}
+	}
 	n.log.Log(background, level, "holdfast: "+text, args...)
 }
 

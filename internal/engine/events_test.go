@@ -1,10 +1,14 @@
 package engine
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"log/slog"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/watchdog"
@@ -31,4 +35,17 @@ func TestAMemberIsNotTold(t *testing.T) {
 	told := Events{End: func(context.Context, Call, time.Duration, error) {}}
 	e := &Engine{events: newEvents(told, nil, watchdog.NewClock())}
 	require.Nil(t, e.observe(context.Background(), &Request{Proto: standing{}, Member: true}, false))
+}
+
+// A log in JSON has names that can be told apart, and found again (defect G53).
+func TestALineOfTheLogHasLegibleNames(t *testing.T) {
+	var log bytes.Buffer
+	n := newEvents(Events{}, slog.New(slog.NewJSONHandler(&log, nil)), watchdog.NewClock())
+	args := []any{"lock", "caf\xe9", "hold", "id"}
+	n.line(slog.LevelWarn, "waits", args...)
+	var line struct{ Lock, Hold string }
+	require.NoError(t, json.Unmarshal(log.Bytes(), &line))
+	assert.Equal(t, `"caf\xe9"`, line.Lock)
+	assert.Equal(t, "id", line.Hold)
+	assert.Equal(t, "caf\xe9", args[1], "the caller's")
 }

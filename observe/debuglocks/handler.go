@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/internal/legible"
 	"github.com/holdfast-go/holdfast/internal/redisclient"
 	"github.com/holdfast-go/holdfast/operate"
 	"github.com/holdfast-go/holdfast/rlock"
@@ -31,7 +32,8 @@ type Page struct {
 	Error     string    `json:"error,omitempty"`     // why Redis could not be asked
 }
 
-// Local is a hold, a kept lock or a waiter of this process.
+// Local is a hold, a kept lock or a waiter of this process. A name that is not UTF-8, has control characters, or begins
+// with a quotation mark is quoted as in Go, here and below, and holdfast inspect takes it so.
 type Local struct {
 	Name       string     `json:"name"`
 	Kind       string     `json:"kind"`
@@ -132,7 +134,7 @@ func appendLocals(to []Local, all []engine.Local) []Local {
 		if !known {
 			kind = l.Mode
 		}
-		local := Local{Name: l.Name, Kind: kind, ID: l.ID, Fence: l.Fence, Since: l.Since}
+		local := Local{Name: legible.Name(l.Name), Kind: kind, ID: l.ID, Fence: l.Fence, Since: l.Since}
 		if !l.ValidUntil.IsZero() {
 			local.ValidUntil = &l.ValidUntil
 		}
@@ -157,9 +159,9 @@ func (p *Page) list(ctx context.Context, client *rlock.Client, pattern string) {
 			p.Truncated = true
 			return
 		}
-		in := InRedis{Name: e.Name, Kind: e.Kind, Mode: e.Mode, Held: e.Held, Waiters: e.Waiters, Fence: e.Fence}
+		in := InRedis{Name: legible.Name(e.Name), Kind: e.Kind, Mode: e.Mode, Held: e.Held, Waiters: e.Waiters, Fence: e.Fence}
 		for _, h := range e.Holders[:min(len(e.Holders), 10)] {
-			in.Holders, in.Kept = append(in.Holders, h.ID), in.Kept || h.Kept
+			in.Holders, in.Kept = append(in.Holders, legible.Name(h.ID)), in.Kept || h.Kept
 		}
 		if !e.Since.IsZero() {
 			in.Since = &e.Since

@@ -152,3 +152,21 @@ func TestThePageOnlyReads(t *testing.T) {
 	debuglocks.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", nil))
 	assert.Equal(t, http.StatusMethodNotAllowed, w.Code)
 }
+
+// Names that are not UTF-8 can be told apart in JSON (defect G53).
+func TestThePageTellsOddNamesApart(t *testing.T) {
+	t.Parallel()
+	client := newClient(t, redistest.Start(t).Addr())
+	h := debuglocks.Handler(client)
+	for _, name := range []string{"caf\xe9", "caf\xea"} {
+		_, _, err := rlock.New(client, name).Lock(t.Context())
+		require.NoError(t, err)
+	}
+	p := page(t, h, "/?redis=*")
+	require.Len(t, p.Holds, 2)
+	require.Len(t, p.Redis, 2)
+	for i, name := range []string{`"caf\xe9"`, `"caf\xea"`} {
+		assert.Equal(t, name, p.Holds[i].Name)
+		assert.Contains(t, []string{p.Redis[0].Name, p.Redis[1].Name}, name)
+	}
+}

@@ -13,7 +13,7 @@
 // Each call that acquires is a span, holdfast.wait, from its begin until it holds or fails. Its attributes are the
 // lock's name, kind and store, what became of the call, and the hold's id and fencing token. It is an error if the
 // store did not answer, if the key belongs to something else, and if anything else went wrong. Busy and cancelled are
-// none.
+// none. A name that is not UTF-8, has control characters, or begins with a quotation mark is quoted as in Go.
 //
 // A hold is no span, because it can last for hours, and a trace shows nothing of a span that has not ended. Work under
 // the lock belongs to the span that the caller's context has, and so does the event holdfast.lost when the hold is

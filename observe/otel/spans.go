@@ -7,6 +7,7 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/holdfast-go/holdfast/internal/legible"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
@@ -69,12 +70,14 @@ func tellLoss(ctx context.Context, call lock.Call, lost *lock.LostError) {
 
 func fail(span trace.Span, outcome lock.Outcome, err error) {
 	span.SetAttributes(keyError.String(string(outcome)))
-	span.SetStatus(codes.Error, err.Error())
+	span.SetStatus(codes.Error, legible.Sentence(err.Error()))
 }
 
+// identity names the lock. An exporter drops all spans of a batch, also the application's, if a text in one of them is
+// not UTF-8, and a name can be any bytes.
 func identity(call lock.Call) []attribute.KeyValue {
 	return []attribute.KeyValue{
-		spanName.String(call.Name), spanKind.String(string(call.Kind)), spanStore.String(string(call.Store)),
+		spanName.String(legible.Name(call.Name)), spanKind.String(string(call.Kind)), spanStore.String(string(call.Store)),
 	}
 }
 

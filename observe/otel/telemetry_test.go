@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -315,4 +316,36 @@ func TestWithoutProvidersNothingHappens(t *testing.T) {
 	o.End(o.Begin(t.Context(), call), call, 0, nil)
 	o.Ended(o.Held(t.Context(), call), call, 0, nil)
 	telemetry.Track(stats{})()
+}
+
+// An exporter drops a batch in which one text is not UTF-8, with the spans of the application. Names are told apart all
+// the same (defect G53).
+func TestWhatLeavesInSpansIsUTF8(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, otel.Options{HoldSpans: true})
+	o := l.Observer()
+	names := make(map[string]bool)
+	for _, name := range []string{"file:caf\xe9.txt", "file:caf\xea.txt", `"file:caf\xe9.txt"`} {
+		call := lock.Call{Name: name, Kind: lock.KindLock, HoldID: "id"}
+		lost := &lock.LostError{Name: name, Reason: lock.LossExpired, Err: fmt.Errorf("the server said \xff")}
+		ctx := o.Begin(t.Context(), call)
+		held := o.Held(ctx, call)
+		o.Ended(held, call, time.Second, lost)
+		o.End(ctx, call, time.Second, fmt.Errorf("%w: \xff", lock.ErrUnavailable))
+	}
+	for _, span := range l.spans.Ended() {
+		all := [][]attribute.KeyValue{span.Attributes()}
+		for _, event := range span.Events() {
+			all = append(all, event.Attributes)
+		}
+		for _, pairs := range all {
+			told := attributes(pairs)
+			for key, text := range told {
+				assert.True(t, utf8.ValidString(text), "%s: %q", key, text)
+			}
+			names[told["name"]] = true
+		}
+		assert.True(t, utf8.ValidString(span.Status().Description), "%q", span.Status().Description)
+	}
+	assert.Len(t, names, 3)
 }

@@ -16,8 +16,8 @@ import (
 
 // broken is the result of break.
 type broken struct {
-	Name    string   `json:"name"`
-	Holders []string `json:"holders"` // whose holds were taken
+	Name    name   `json:"name"`
+	Holders []name `json:"holders"` // whose holds were taken
 }
 
 func newBreak(g *globals) *cobra.Command {
@@ -44,15 +44,15 @@ nobody holds the lock, the exit code is 1.`,
 				if err := breakLock(cmd.Context(), c.client, entry, id); err != nil {
 					return err
 				}
-				result := broken{Name: entry.Name, Holders: []string{}}
+				result := broken{Name: name(entry.Name), Holders: []name{}}
 				for _, h := range entry.Holders {
 					if id == "" || id == h.ID {
-						result.Holders = append(result.Holders, h.ID)
+						result.Holders = append(result.Holders, name(h.ID))
 					}
 				}
 				return g.print(cmd.OutOrStdout(), result, func(to io.Writer) error {
 					for _, holder := range result.Holders {
-						_, _ = fmt.Fprintf(to, "took %s from %s\n", shown(result.Name), shown(holder))
+						_, _ = fmt.Fprintf(to, "took %s from %s\n", shown(string(result.Name)), shown(string(holder)))
 					}
 					return nil
 				})

@@ -96,8 +96,8 @@ func (g *globals) open() (redis.UniversalClient, error) {
 	return redis.NewClient(options.(*redis.Options)), nil
 }
 
-// options are *redis.Options, *redis.ClusterOptions or *redis.FailoverOptions. All that the URL says holds for a cluster
-// and behind Sentinels, too, but for the host.
+// options are *redis.Options, *redis.ClusterOptions or *redis.FailoverOptions. All that the URL says, except the host,
+// holds for a cluster and behind Sentinels, too.
 func (g *globals) options() (any, error) {
 	one, err := g.parse()
 	if err != nil {

@@ -99,7 +99,7 @@ func TestTenThousandLocksAreListedInSmallSteps(t *testing.T) {
 	p := crowded(t, crowd)
 	names := make(map[string]bool)
 	for _, v := range read[[]lockView](t, p, 0, "list", "--match", "crowd:*") {
-		names[v.Name] = true
+		names[string(v.Name)] = true
 	}
 	for i := range crowd {
 		require.True(t, names[fmt.Sprintf("crowd:%d", i+1)], i+1)

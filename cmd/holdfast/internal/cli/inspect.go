@@ -59,7 +59,7 @@ func (v *lockView) describe(to io.Writer) error {
 	say := func(what, format string, args ...any) {
 		_, _ = fmt.Fprintf(to, "%-9s %s\n", what+":", fmt.Sprintf(format, args...))
 	}
-	say("name", "%s", shown(v.Name))
+	say("name", "%s", shown(string(v.Name)))
 	say("kind", "%s", v.kindText())
 	if v.NoCapacity {
 		say("capacity", "never set")
@@ -80,7 +80,7 @@ func (v *lockView) describe(to io.Writer) error {
 		if h.TTL != nil {
 			life = "expires in " + brief(time.Duration(*h.TTL*float64(time.Second))) + " unless renewed"
 		}
-		_, _ = fmt.Fprintf(to, "  %s  count %d, %s", shown(h.ID), h.Count, life)
+		_, _ = fmt.Fprintf(to, "  %s  count %d, %s", shown(string(h.ID)), h.Count, life)
 		if h.Owner != "" {
 			_, _ = fmt.Fprintf(to, "  (%s)", shown(h.Owner))
 		}

@@ -13,11 +13,11 @@ import (
 
 // leakView is a leak as leaks tells it.
 type leakView struct {
-	Key     string   `json:"key"`
-	Name    string   `json:"name,omitempty"`
-	What    string   `json:"what"`
-	Holders []string `json:"holders,omitempty"`
-	Freed   bool     `json:"freed"`
+	Key     name   `json:"key"`
+	Name    name   `json:"name,omitempty"`
+	What    string `json:"what"`
+	Holders []name `json:"holders,omitempty"`
+	Freed   bool   `json:"freed"`
 }
 
 func newLeaks(g *globals) *cobra.Command {
@@ -49,7 +49,10 @@ func (g *globals) leaks(cmd *cobra.Command, c *connection, match string, fix boo
 		if err != nil {
 			return err
 		}
-		view := leakView{Key: leak.Key, Name: leak.Name, What: leak.What, Holders: leak.Holders}
+		view := leakView{Key: name(leak.Key), Name: name(leak.Name), What: leak.What}
+		for _, id := range leak.Holders {
+			view.Holders = append(view.Holders, name(id))
+		}
 		if fix {
 			if view.Freed, err = operate.Free(cmd.Context(), c.client, leak); err != nil {
 				return err
@@ -80,9 +83,9 @@ func tableOfLeaks(to io.Writer, found []leakView) error {
 		}
 		holders := make([]string, len(v.Holders))
 		for i, id := range v.Holders {
-			holders[i] = shown(id)
+			holders[i] = shown(string(id))
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", state, shown(v.Key), v.What, strings.Join(holders, " "))
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", state, shown(string(v.Key)), v.What, strings.Join(holders, " "))
 	}
 	return w.Flush()
 }

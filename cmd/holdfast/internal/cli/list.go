@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-go/holdfast/internal/legible"
 	"github.com/holdfast-go/holdfast/operate"
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -91,7 +93,7 @@ func collect(ctx context.Context, client *rlock.Client, f *listFlags) (locks []l
 			locks = append(locks, newView(entry, now))
 		}
 	}
-	slices.SortFunc(locks, func(a, b lockView) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(locks, func(a, b lockView) int { return cmp.Compare(a.Name, b.Name) })
 	return locks, unknown, nil
 }
 
@@ -127,7 +129,7 @@ func (g *globals) completeNames(cmd *cobra.Command, args []string, begun string)
 				break
 			}
 			if !entry.Free() {
-				names = append(names, entry.Name)
+				names = append(names, legible.Name(entry.Name))
 			}
 		}
 		return nil

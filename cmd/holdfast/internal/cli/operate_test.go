@@ -82,7 +82,7 @@ func TestListOnTheCommandLine(t *testing.T) {
 
 	names := func(args ...string) (all []string) {
 		for _, v := range read[[]lockView](t, p, 0, append([]string{"list"}, args...)...) {
-			all = append(all, v.Name)
+			all = append(all, string(v.Name))
 		}
 		return all
 	}
@@ -111,7 +111,7 @@ func TestInspectOnTheCommandLine(t *testing.T) {
 	require.NoError(t, err)
 	view := read[lockView](t, p, 0, "inspect", "odd *name\x1b[31m")
 	require.Len(t, view.Holders, 1)
-	assert.Equal(t, hold.ID, view.Holders[0].ID)
+	assert.Equal(t, name(hold.ID), view.Holders[0].ID)
 	assert.Equal(t, hold.Fence, view.Fence)
 	assert.Positive(t, *view.Holders[0].TTL)
 	require.NotNil(t, view.Since)
@@ -143,17 +143,17 @@ func TestAKeptLockOnTheCommandLine(t *testing.T) {
 
 func TestBreakOnTheCommandLine(t *testing.T) {
 	p := newPlace(t)
-	for name, lock := range map[string]*rlock.Lock{
+	for of, lock := range map[string]*rlock.Lock{
 		"plain": rlock.New(p.client, "plain"), "read": rwlock.New(p.client, "read").Read(),
 		"write": rwlock.New(p.client, "write").Write(),
 	} {
 		hold, err := lock.Held(p.hold(t, lock))
 		require.NoError(t, err)
-		_, code := p.run(t, "break", name, "--id", java+":1")
+		_, code := p.run(t, "break", of, "--id", java+":1")
 		assert.Equal(t, exitFailed, code, "there is no such hold")
-		result := read[broken](t, p, 0, "break", name)
-		assert.Equal(t, []string{hold.ID}, result.Holders, name)
-		_, code = p.run(t, "break", name)
+		result := read[broken](t, p, 0, "break", of)
+		assert.Equal(t, []name{name(hold.ID)}, result.Holders, of)
+		_, code = p.run(t, "break", of)
 		assert.Equal(t, exitFailed, code, "nobody holds it")
 	}
 	sem := semaphore.New(p.client, "sem")
@@ -164,7 +164,7 @@ func TestBreakOnTheCommandLine(t *testing.T) {
 	}
 	_, code := p.run(t, "break", "sem")
 	assert.Equal(t, exitUsage, code, "which one")
-	id := read[lockView](t, p, 0, "inspect", "sem").Holders[0].ID
+	id := string(read[lockView](t, p, 0, "inspect", "sem").Holders[0].ID)
 	out, code := p.run(t, "break", "sem", "--id", id)
 	assert.Zero(t, code, out)
 	assert.Contains(t, out, id)
@@ -212,7 +212,7 @@ func TestLeaksOnTheCommandLine(t *testing.T) {
 	p.rdb.HSet(t.Context(), "stuck", java+":1", "1")
 	found := read[[]leakView](t, p, exitFailed, "leaks")
 	require.Len(t, found, 1)
-	assert.Equal(t, leakView{Key: "stuck", Name: "stuck", What: found[0].What, Holders: []string{java + ":1"}}, found[0])
+	assert.Equal(t, leakView{Key: "stuck", Name: "stuck", What: found[0].What, Holders: []name{java + ":1"}}, found[0])
 	assert.Empty(t, read[[]leakView](t, p, 0, "leaks", "--match", "other*"))
 	out, code = p.run(t, "leaks", "--fix")
 	assert.Zero(t, code)
@@ -297,7 +297,7 @@ func TestWatchIntoAPipe(t *testing.T) {
 	var locks []lockView
 	require.NoError(t, json.Unmarshal([]byte(lines[0]), &locks))
 	require.Len(t, locks, 1)
-	assert.Equal(t, "order:2", locks[0].Name)
+	assert.Equal(t, name("order:2"), locks[0].Name)
 	_, code = p.run(t, "watch", "--interval", "1ms")
 	assert.Equal(t, exitUsage, code)
 }
@@ -306,7 +306,7 @@ func TestWatchIntoAPipe(t *testing.T) {
 func TestWatchFitsTheTerminal(t *testing.T) {
 	var locks []lockView
 	for range 50 {
-		locks = append(locks, lockView{Name: strings.Repeat("name", 30), Kind: rlock.KindLock})
+		locks = append(locks, lockView{Name: name(strings.Repeat("name", 30)), Kind: rlock.KindLock})
 	}
 	for _, size := range [][2]int{{80, 24}, {20, 5}, {200, 100}, {1, 1}} {
 		text := screen(locks, time.Now(), nil, size[0], size[1])

@@ -33,15 +33,15 @@ func TestThePrefixIsTheProgramsForEveryCommand(t *testing.T) {
 	for _, args := range [][]string{{"list"}, {"list", "--match", "order:*"}, {"list", "--match", "order:1"}} {
 		found := read[[]lockView](t, p, 0, args...)
 		require.Len(t, found, 1, "%q", args)
-		assert.Equal(t, "order:1", found[0].Name)
+		assert.Equal(t, name("order:1"), found[0].Name)
 	}
 	hold, err := rlock.New(p.client, "order:1").Held(held)
 	require.NoError(t, err)
-	assert.Equal(t, hold.ID, read[lockView](t, p, 0, "inspect", "order:1").Holders[0].ID)
+	assert.Equal(t, name(hold.ID), read[lockView](t, p, 0, "inspect", "order:1").Holders[0].ID)
 	out, code := execute(t, "__complete", "break", "--redis", p.url, "or")
 	assert.Zero(t, code)
 	assert.Contains(t, out, "order:1\n")
-	assert.Equal(t, []string{hold.ID}, read[broken](t, p, 0, "break", "order:1").Holders)
+	assert.Equal(t, []name{name(hold.ID)}, read[broken](t, p, 0, "break", "order:1").Holders)
 	assert.EqualValues(t, 0, p.rdb.Exists(t.Context(), "shop:lock:order:1").Val())
 	assert.EqualValues(t, 1, p.rdb.Exists(t.Context(), "order:1").Val(), "another program's")
 
@@ -49,7 +49,7 @@ func TestThePrefixIsTheProgramsForEveryCommand(t *testing.T) {
 	p.rdb.HSet(t.Context(), "stuck", java+":1", "1")
 	found := read[[]leakView](t, p, 0, "leaks", "--fix")
 	require.Len(t, found, 1)
-	assert.Equal(t, "stuck", found[0].Name)
+	assert.Equal(t, name("stuck"), found[0].Name)
 	assert.EqualValues(t, 1, p.rdb.Exists(t.Context(), "stuck").Val())
 	out, code = p.run(t, "doctor", "--name", "doctor")
 	assert.Zero(t, code, out)

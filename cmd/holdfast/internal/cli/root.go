@@ -10,6 +10,8 @@ import (
 
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/spf13/cobra"
+
+	"github.com/holdfast-go/holdfast/internal/legible"
 )
 
 // Main runs the command line args, of which the first is the program's own name, and returns the exit code.
@@ -88,7 +90,7 @@ func newRoot(out, errOut io.Writer) *cobra.Command {
 
 // argumentsAreUsage makes wrong numbers of arguments errors of usage, of every command that declares its Args. So is an
 // empty NAME, which is the first argument of each command that has arguments: it is a variable of the shell that nobody
-// has set.
+// has set. A NAME that is quoted as list prints it becomes the name.
 func argumentsAreUsage(cmd *cobra.Command) {
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -98,6 +100,10 @@ func argumentsAreUsage(cmd *cobra.Command) {
 				err = fmt.Errorf("wrong arguments: the command is %s", cmd.UseLine())
 			case err == nil && len(args) > 0 && args[0] == "":
 				err = errors.New("NAME must not be empty")
+			case err == nil && len(args) > 0:
+				if args[0], err = legible.Parse(args[0]); err != nil {
+					err = fmt.Errorf("NAME %w", err)
+				}
 			}
 			if err != nil {
 				return usageError{fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
@@ -139,11 +145,24 @@ func (g *globals) addFlags(root *cobra.Command) {
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return errors.Join(g.check(), named(cmd)) }
 }
 
-// named refuses a flag that is there, says which locks or holds are meant, and is empty: left away it means others.
+// named refuses a flag that is there, says which locks or holds are meant, and is empty: left away it means others. A
+// name and an id can be quoted as list prints them.
 func named(cmd *cobra.Command) error {
-	for _, name := range []string{"match", "name", "id", "prefix"} {
-		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && f.Value.String() == "" {
-			return usageError{fmt.Errorf("--%s must not be empty", name)}
+	for _, flag := range []string{"match", "name", "id", "prefix"} {
+		f := cmd.Flags().Lookup(flag)
+		if f == nil || !f.Changed {
+			continue
+		}
+		text, err := f.Value.String(), error(nil)
+		if flag == "name" || flag == "id" {
+			text, err = legible.Parse(text)
+			err = errors.Join(err, f.Value.Set(text))
+		}
+		switch {
+		case err != nil:
+			return usageError{fmt.Errorf("--%s %w", flag, err)}
+		case text == "":
+			return usageError{fmt.Errorf("--%s must not be empty", flag)}
 		}
 	}
 	return nil

@@ -65,8 +65,11 @@ func newRun(g *globals) *cobra.Command {
 			if args[1] == "--" {
 				args = append(args[:1], args[2:]...)
 			}
-			if len(args) < 2 {
+			switch {
+			case len(args) < 2:
 				return usageError{errors.New("there is no command; see holdfast run --help")}
+			case strings.ContainsRune(args[0], 0):
+				return usageError{errors.New("NAME must have no zero byte: HOLDFAST_NAME cannot have one")}
 			}
 			return f.run(cmd.Context(), args[0], args[1:])
 		},

@@ -10,12 +10,19 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/legible"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
+// name is a name or an id: any bytes. In JSON it is a text that commands take in its place.
+type name string
+
+// MarshalText implements [encoding.TextMarshaler].
+func (n name) MarshalText() ([]byte, error) { return []byte(legible.Name(string(n))), nil }
+
 // lockView is a lock as the commands tell it, in JSON.
 type lockView struct {
-	Name       string       `json:"name"`
+	Name       name         `json:"name"`
 	Kind       rlock.Kind   `json:"kind"`
 	Mode       string       `json:"mode,omitempty"`
 	Held       int          `json:"held"`
@@ -30,7 +37,7 @@ type lockView struct {
 }
 
 type holderView struct {
-	ID    string   `json:"id"`
+	ID    name     `json:"id"`
 	Owner string   `json:"owner,omitempty"`
 	Kept  bool     `json:"kept,omitempty"` // it may be held by nobody, and stay with its client
 	Count int      `json:"count"`
@@ -46,7 +53,7 @@ func age(e rlock.Entry, now time.Time) (held time.Duration, known bool) {
 }
 
 func newView(e rlock.Entry, now time.Time) lockView {
-	v := lockView{Name: e.Name, Kind: e.Kind, Mode: e.Mode, Held: e.Held, Truncated: e.Truncated, Fence: e.Fence}
+	v := lockView{Name: name(e.Name), Kind: e.Kind, Mode: e.Mode, Held: e.Held, Truncated: e.Truncated, Fence: e.Fence}
 	if !e.WaitersUnknown {
 		v.Waiters = &e.Waiters
 	}
@@ -61,7 +68,7 @@ func newView(e rlock.Entry, now time.Time) lockView {
 		v.Since, v.Age = &e.Since, held.Seconds()
 	}
 	for _, h := range e.Holders {
-		holder := holderView{ID: h.ID, Owner: h.Owner, Kept: h.Kept, Count: h.Count}
+		holder := holderView{ID: name(h.ID), Owner: legible.Sentence(h.Owner), Kept: h.Kept, Count: h.Count}
 		if h.TTL >= 0 {
 			seconds := h.TTL.Seconds()
 			holder.TTL = &seconds
@@ -89,7 +96,7 @@ func (v *lockView) who() string {
 	case len(v.Holders) == 0:
 		return "-"
 	}
-	text := shown(v.Holders[0].ID)
+	text := shown(string(v.Holders[0].ID))
 	if owner := v.Holders[0].Owner; owner != "" {
 		text = shown(owner)
 	}
@@ -147,7 +154,7 @@ func brief(d time.Duration) string {
 	return fmt.Sprintf("%dd%dh", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
 }
 
-// shown is a name or id as a terminal may print it: what is not plain text is quoted.
+// shown is a name or id as a terminal may print it: what is not plain text is quoted, and commands take it so.
 func shown(text string) string {
 	if escaped(text) == text && text != "" && !strings.ContainsAny(text, " \t") {
 		return text
@@ -169,7 +176,7 @@ func table(to io.Writer, locks []lockView) error {
 	for i := range locks {
 		v := &locks[i]
 		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%d\n",
-			shown(v.Name), v.kindText(), v.who(), v.heldFor(), v.expires(), v.waiting(), v.Fence)
+			shown(string(v.Name)), v.kindText(), v.who(), v.heldFor(), v.expires(), v.waiting(), v.Fence)
 	}
 	return errors.Join(w.Flush(), buffered.Flush())
 }
