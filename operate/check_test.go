@@ -65,7 +65,8 @@ func TestCheckTellsHowLongASentinelIsWaitedFor(t *testing.T) {
 	}
 }
 
-// Each thing that is wrong is found under its name, a server that evicts locks (defect D8) among them.
+// Each thing that is wrong is found under its name, a server that evicts locks (defect D8) among them, and so are commands
+// that are renamed away or refused (defects G35, G69).
 func TestCheckFindsWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -84,6 +85,9 @@ func TestCheckFindsWhatIsWrong(t *testing.T) {
 		"no scripts":       {args: []string{"--rename-command", "EVAL", ""}, finds: "scripts", level: lock.LevelFailure, says: "Lua engine"},
 		"no right to EVAL": {user: []any{"-eval"}, finds: "rights", level: lock.LevelFailure, says: "EVAL"},
 		"unknown clients":  {user: []any{"-config"}, finds: "clients", level: lock.LevelOK, says: "CONFIG is refused"},
+		"no digests":       {args: []string{"--rename-command", "EVALSHA", ""}, finds: "scripts", level: lock.LevelFailure, says: "unknown command"},
+		"no ear":           {user: []any{"-subscribe"}, finds: "messages", level: lock.LevelWarning, says: "SUBSCRIBE does not work"},
+		"a mute server":    {args: []string{"--rename-command", "PUBLISH", ""}, finds: "wants", level: lock.LevelWarning, says: "PUBLISH (ERR unknown command"},
 		"no messages":      {user: []any{"-publish"}, finds: "messages", level: lock.LevelWarning, says: "MaxPoll"},
 		"no ears":          {user: []any{"resetchannels", "&redisson_lock__channel:*"}, finds: "wants", level: lock.LevelWarning, says: "&holdfast_wanted:*"},
 		"no one to tell":   {user: []any{"-publish"}, finds: "wants", level: lock.LevelWarning, says: "Keep"},

@@ -3,9 +3,12 @@ package pglock
 import (
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/holdfast-go/holdfast/internal/client"
@@ -50,11 +53,23 @@ func NewClient(pool *pgxpool.Pool, opts *Options) (*Client, error) {
 	config := pool.Config()
 	table := pgstore.Table(o.Table)
 	st := pgstore.New(config, o.MaxConns, table, general.MaxPoll, o.MinReplicas)
-	server := net.JoinHostPort(config.ConnConfig.Host, strconv.Itoa(int(config.ConnConfig.Port)))
 	return &Client{
-		core:  client.New(general, client.Site{Kind: Store, ClientID: id, Store: st, Server: server}),
+		core: client.New(general, client.Site{
+			Kind: Store, ClientID: id, Store: st, Server: servers(config.ConnConfig),
+		}),
 		store: st, table: table,
 	}, nil
+}
+
+// servers are the addresses that a pool may dial: in a failover the primary is another one of them.
+func servers(config *pgx.ConnConfig) string {
+	all := []string{net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port)))}
+	for _, f := range config.Fallbacks { // the same address again, if it is tried without TLS, too
+		if at := net.JoinHostPort(f.Host, strconv.Itoa(int(f.Port))); !slices.Contains(all, at) {
+			all = append(all, at)
+		}
+	}
+	return strings.Join(all, ",")
 }
 
 // Lock returns a handle on the reentrant lock of that name. It is cheap and sends nothing. With an invalid name or

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"syscall"
@@ -148,4 +150,23 @@ func TestAnIgnoredHangupStaysIgnored(t *testing.T) {
 		"run", redistest.Key(t), "--", "sh", "-c", `kill -HUP $PPID $$; echo on`}
 	require.Zero(t, h.run(), h.err.String())
 	assert.Equal(t, "on\n", h.out.String())
+}
+
+// A process without a file left says so, and not that a file system is missing (defect G69).
+func TestTooFewOpenFilesAreTold(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	told := 0
+	for files := 6; files < 16; files++ {
+		h := prepare(t, addr(t), "-c", fmt.Sprintf(`ulimit -n %d; exec "$@"`, files), "sh",
+			self, "run", "--lease", "1s", redistest.Key(t), "true")
+		h.Path, err = exec.LookPath("sh")
+		require.NoError(t, err)
+		if h.run() != 0 {
+			assert.NotContains(t, h.err.String(), "mounted")
+			told += strings.Count(h.err.String(), "too many open files")
+		}
+	}
+	assert.Positive(t, told)
 }

@@ -260,7 +260,8 @@ func (s *Store) noteUnheard(p Protocol, reply store.ReleaseReply) {
 		right = "+spublish"
 	}
 	s.host.Warn("Redis refused to publish a release, so waiters in other processes notice it only when they "+
-		"poll: grant the user this right", "rights", right+" &"+p.Channel(), "lock", p.Name())
+		"poll: grant the user this right, unless the command is renamed away", "rights", right+" &"+p.Channel(),
+		"lock", p.Name())
 }
 
 // learnSlots records what a refusal says about slots.

@@ -251,7 +251,7 @@ func (s *Sender) warn(text string, ev Event, args ...any) {
 
 // where names a node in the log.
 func (c *Config) where(node string) []any {
-	if node == "" {
+	if c.Server != "" {
 		node = c.Server
 	}
 	if node == "" {

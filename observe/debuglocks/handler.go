@@ -159,7 +159,9 @@ func (p *Page) list(ctx context.Context, client *rlock.Client, pattern string) {
 			p.Truncated = true
 			return
 		}
-		in := InRedis{Name: legible.Name(e.Name), Kind: e.Kind, Mode: e.Mode, Held: e.Held, Waiters: e.Waiters, Fence: e.Fence}
+		in := InRedis{
+			Name: legible.Name(e.Name), Kind: e.Kind, Mode: e.Mode, Held: e.Held, Waiters: e.Waiters, Fence: e.Fence,
+		}
 		for _, h := range e.Holders[:min(len(e.Holders), 10)] {
 			in.Holders, in.Kept = append(in.Holders, legible.Name(h.ID)), in.Kept || h.Kept
 		}

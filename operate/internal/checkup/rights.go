@@ -3,6 +3,7 @@ package checkup
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -66,51 +67,64 @@ func (c *check) messages(ctx context.Context) {
 	if err != nil {
 		return // which rights has told
 	}
-	kind, subscribe, publish := "PUBLISH", c.Redis.Subscribe, c.Redis.Publish
+	prefix, subscribe, publish := "", c.Redis.Subscribe, c.Redis.Publish
 	if sharded {
-		kind, subscribe, publish = "SPUBLISH", c.Redis.SSubscribe, c.Redis.SPublish
+		prefix, subscribe, publish = "S", c.Redis.SSubscribe, c.Redis.SPublish
 	}
-	took, why := c.message(ctx, c.Channel, subscribe, publish)
-	if why == "" {
-		c.say("", "messages", OK, "by %s; one arrived after %v", kind, rounded(took))
+	took, failed := c.message(ctx, c.Channel, subscribe, publish)
+	if failed == nil {
+		c.say("", "messages", OK, "by %sPUBLISH; one arrived after %v", prefix, rounded(took))
 		return
 	}
-	c.say("", "messages", Warning, "%s does not work (%s): locks work, but waiters notice a release only when "+
-		"they poll, every ClientOptions.MaxPoll", kind, why)
+	c.say("", "messages", Warning, "%s%s does not work (%s): locks work, but waiters notice a release only when "+
+		"they poll, every ClientOptions.MaxPoll", prefix, failed.command, failed.why)
 }
 
 // wants sends itself a message as a client does that wants a lock which another one may keep, or that breaks it.
 func (c *check) wants(ctx context.Context) {
-	took, why := c.message(ctx, c.Wanted, c.Redis.Subscribe, c.Redis.Publish)
-	if why == "" {
+	took, failed := c.message(ctx, c.Wanted, c.Redis.Subscribe, c.Redis.Publish)
+	if failed == nil {
 		c.say("", "wants", OK, "a message to the holder of a lock arrived after %v", rounded(took))
 		return
 	}
-	c.say("", "wants", Warning, "messages to the holder of a lock do not work (%s): locks work, but Keep keeps "+
-		"nothing, Yields hears of no other process, and a holder learns of a break with its next renewal: grant the "+
-		"right %q", why, "&"+c.Wanted+"*")
+	remedy := ""
+	if failed.denied {
+		remedy = fmt.Sprintf(": grant the rights +%s and %q", strings.ToLower(failed.command), "&"+c.Wanted+"*")
+	}
+	c.say("", "wants", Warning, "messages to the holder of a lock do not work, by %s (%s): locks work, but Keep keeps "+
+		"nothing, Yields hears of no other process, and a holder learns of a break with its next renewal%s",
+		failed.command, failed.why, remedy)
 }
 
-// message publishes on a channel that it listens to. Why is not empty if the message does not arrive.
+// unheard says why a message did not arrive.
+type unheard struct {
+	command string // that failed; of a message that did not arrive, the one that sent it
+	why     string
+	denied  bool // the user lacks a right
+}
+
+// message publishes on a channel that it listens to. Failed is not nil if the message does not arrive.
 func (c *check) message(
 	ctx context.Context, channel string, subscribe func(ctx context.Context, channels ...string) *redis.PubSub,
 	publish func(ctx context.Context, channel string, message any) *redis.IntCmd,
-) (took time.Duration, why string) {
+) (took time.Duration, failed *unheard) {
 	ctx, cancel := context.WithTimeout(ctx, c.Limit)
 	defer cancel()
 	sub := subscribe(ctx, channel)
 	defer func() { _ = sub.Close() }()
+	command := "SUBSCRIBE"
 	_, err := sub.ReceiveTimeout(ctx, c.Limit)
 	if err == nil {
+		command = "PUBLISH"
 		began := time.Now()
 		if err = publish(c.Within(ctx), channel, "0").Err(); err == nil {
 			if _, err = sub.ReceiveTimeout(ctx, c.Limit); err == nil {
-				return time.Since(began), ""
+				return time.Since(began), nil
 			}
 		}
 	}
 	if refused := redis.Error(nil); errors.As(err, &refused) {
-		return 0, refused.Error()
+		return 0, &unheard{command, refused.Error(), redis.IsPermissionError(refused)}
 	}
-	return 0, "no message arrived"
+	return 0, &unheard{command, "no message arrived", false}
 }

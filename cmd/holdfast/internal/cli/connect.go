@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"os"
 	"reflect"
-	"regexp"
 	"sync/atomic"
 	"time"
 
@@ -136,35 +134,4 @@ func carry(from *redis.Options, to any) {
 			want.Field(i).Set(given)
 		}
 	}
-}
-
-// hostPort is a server without a scheme. It has a port, so it is no password that was meant for another flag.
-var hostPort = regexp.MustCompile(`^([A-Za-z0-9.-]+|\[[0-9a-fA-F:.]+\]):[0-9]+$`)
-
-// parse reads the URL of the server.
-func (g *globals) parse() (*redis.Options, error) {
-	from, at := "--redis", g.url
-	if at == "" {
-		from, at = "REDIS_URL", os.Getenv("REDIS_URL")
-	}
-	if at == "" {
-		from, at = "the default", "redis://localhost:6379"
-	}
-	if hostPort.MatchString(at) {
-		at = "redis://" + at
-	}
-	one, err := redis.ParseURL(at)
-	if err == nil && whole(at) {
-		return one, nil
-	}
-	// The text of err quotes the URL, or the part of a password that was taken for something else.
-	return nil, fmt.Errorf("%s is no URL of a Redis, redis://user:password@host:port/db: "+
-		"special characters of a user or password are written %%XX, as %%23 for #, %%25 for %% or %%2F for /", from)
-}
-
-// whole reports that nothing of a URL is ignored. Of redis://:12#34@host go-redis would take port 12 of this host, and
-// of unix://:12/34@/socket the path, and errors would tell them.
-func whole(at string) bool {
-	u, err := url.Parse(at)
-	return err == nil && u.Opaque == "" && u.Fragment == "" && (u.Scheme != "unix" || u.Host == "")
 }

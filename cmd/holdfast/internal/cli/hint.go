@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"strings"
-	"syscall"
 
 	"github.com/redis/go-redis/v9"
 
@@ -46,9 +45,9 @@ func (c *connection) hint(err error) string {
 	switch {
 	case c.sentinel && errors.Is(err, redis.Nil):
 		return where + "; the Sentinels watch no primary of that name"
-	case !c.secure && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)):
+	case !c.secure && (errors.Is(err, io.EOF) || errors.Is(err, errReset)):
 		return where + "; if the server speaks TLS, use rediss:// or --tls"
-	case !c.secure, errors.Is(err, syscall.ECONNREFUSED), errors.As(err, &unknown), errors.As(err, &certificate):
+	case !c.secure, errors.Is(err, errRefused), errors.As(err, &unknown), errors.As(err, &certificate):
 		return where
 	}
 	return where + "; if the server does not speak TLS, use redis:// without the --tls flags"

@@ -181,6 +181,9 @@ func (g *globals) names() string {
 
 // check refuses bad values before anything is sent.
 func (g *globals) check() error {
+	if err := errors.Join(addresses("cluster", g.cluster), addresses("sentinel", g.sentinel)); err != nil {
+		return err
+	}
 	switch {
 	case g.output != text && g.output != asJSON:
 		return usageError{fmt.Errorf("--output must be %s or %s, not %q", text, asJSON, g.output)}

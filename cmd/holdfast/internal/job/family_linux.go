@@ -25,8 +25,12 @@ func adopt() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return os.NewSyscallError("prctl(PR_SET_CHILD_SUBREAPER)", err)
 	}
-	if _, ok := look(os.Getpid()); !ok {
+	_, err := look(os.Getpid())
+	switch {
+	case errors.Is(err, unix.ENOENT):
 		return errors.New("/proc must be mounted: what the command starts could not be found")
+	case err != nil:
+		return fmt.Errorf("what the command starts could not be found: %w", err)
 	}
 	return nil
 }
@@ -84,7 +88,7 @@ func identify(pid int, born uint64) (member, bool) {
 	m := member{pidfd: fd, born: born}
 	// The number may have been used again before the pidfd was opened. If the process with the number is still the
 	// one that was seen, it has been so all the time, and the pidfd is its.
-	if now, ok := look(pid); !ok || now.born != born {
+	if now, err := look(pid); err != nil || now.born != born {
 		m.close()
 		return member{}, false
 	}
@@ -98,7 +102,7 @@ func (m member) signal(pid int, sig syscall.Signal) error {
 			return err
 		}
 	}
-	if now, ok := look(pid); !ok || now.born != m.born {
+	if now, err := look(pid); err != nil || now.born != m.born {
 		return unix.ESRCH
 	}
 	return unix.Kill(pid, sig)
@@ -125,7 +129,7 @@ func descendants(of int) map[int]uint64 {
 		if err != nil {
 			continue
 		}
-		if p, ok := look(pid); ok {
+		if p, err := look(pid); err == nil {
 			all[pid] = p
 			children[p.parent] = append(children[p.parent], pid)
 		}
@@ -155,26 +159,27 @@ type process struct {
 }
 
 // look reads /proc/PID/stat. The name, which may contain anything, is in parentheses.
-func look(pid int) (process, bool) {
-	fd, err := unix.Open(fmt.Sprintf("/proc/%d/stat", pid), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+func look(pid int) (process, error) {
+	name := fmt.Sprintf("/proc/%d/stat", pid)
+	fd, err := unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return process{}, false
+		return process{}, &os.PathError{Op: "open", Path: name, Err: err}
 	}
 	var buffer [1024]byte
 	n, err := unix.Read(fd, buffer[:])
 	_ = unix.Close(fd)
 	if err != nil {
-		return process{}, false
+		return process{}, &os.PathError{Op: "read", Path: name, Err: err}
 	}
 	stat := buffer[:n]
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	if len(fields) < 20 {
-		return process{}, false
+		return process{}, fmt.Errorf("%s is no proc_pid_stat(5)", name)
 	}
 	// proc_pid_stat(5): field 3 is the state, 4 the parent, 20 the number of threads, 22 the time of birth. A process
 	// whose first thread has ended looks dead while others run.
 	parent, err1 := strconv.Atoi(string(fields[1]))
 	born, err2 := strconv.ParseUint(string(fields[19]), 10, 64)
 	dead := fields[0][0] == 'X' || fields[0][0] == 'Z' && string(fields[17]) == "1"
-	return process{parent: parent, born: born, dead: dead}, err1 == nil && err2 == nil
+	return process{parent: parent, born: born, dead: dead}, errors.Join(err1, err2)
 }

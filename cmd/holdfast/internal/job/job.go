@@ -1,4 +1,4 @@
-//go:build unix
+//go:build unix && !aix
 
 package job
 
@@ -124,8 +124,12 @@ func (r *runner) command(theirs *os.File) error {
 		return err
 	}
 	fd := int(theirs.Fd())
+	group, err := unix.Getpgid(0) // not every Unix has Getpgrp
+	if err != nil {
+		return os.NewSyscallError("getpgid", err)
+	}
 	text, err := json.Marshal(orders{
-		Socket: fd, Group: syscall.Getpgrp(), Path: r.Path, Grace: r.Grace, Reserve: r.Reserve, Leave: r.Leave,
+		Socket: fd, Group: group, Path: r.Path, Grace: r.Grace, Reserve: r.Reserve, Leave: r.Leave,
 	})
 	if err != nil {
 		return err
