@@ -33,6 +33,9 @@ import (
 // with the unlock, the lock passes to no other caller of this process without a request to etcd once Guard was
 // called.
 //
+// An error of Commit, the end of ctx among them, does not say whether the transaction was carried out. Read what it
+// wrote before it is repeated.
+//
 // If ctx carries no live hold, the error is that of Held: lock.ErrNotHeld, or a *lock.LostError.
 func Guard(ctx context.Context, l *lock.Lock) (clientv3.Cmp, error) {
 	var stands clientv3.Cmp

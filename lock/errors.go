@@ -25,7 +25,7 @@ var (
 
 	// ErrUnconfirmed means that the hold is over here, and was valid until its unlock, and that the store has not
 	// confirmed the release: the work was done, and others may have to wait for a while. The error is a *ReleaseError,
-	// which does not match ErrUnavailable. Only unlock and Do return it.
+	// which does not match ErrUnavailable. Only unlock and Do return it, and Do only if its function returned nil.
 	ErrUnconfirmed = errors.New("holdfast: the release of the lock is unconfirmed")
 
 	// ErrReleased is the cause with which a hold's context ends after unlock.
@@ -44,7 +44,7 @@ var (
 	//
 	// The text of what a call returns names the store. If the store denied the user a right or refused its credentials,
 	// the text says so instead of calling the store unavailable, and the call does not wait. From Do it means that the
-	// function was not called, unless the function returned it.
+	// function was not called, unless the error is a *WorkError: then the function returned it.
 	ErrUnavailable = errors.New("holdfast: the store is unavailable")
 
 	// ErrKeyConflict means that the lock's key, or the key of its fencing token, holds something else: another type,

@@ -42,13 +42,13 @@ func (l *Lock) Name() string {
 
 // Lock waits until the lock is held and returns the hold as a context.
 //
-// What Lock does depends on ctx. If ctx is done, Lock returns its cause and sends nothing; the cause of a context that
-// Lock returned is ErrReleased after its unlock, a *LostError, or ErrClosed. If ctx carries a live hold of this lock,
-// Lock re-enters at once: it adds a level and asks nothing of the store, and the hold keeps the lease of its outermost
-// Lock (NonReentrant makes that an error). If ctx carries a hold that was lost and not yet unlocked, Lock returns the
-// *LostError. Otherwise Lock queues, first in, first out inside this process, until ctx ends or MaxWait elapses.
-// Without either limit it waits as long as the lock is busy, and gives up with ErrUnavailable once the store has not
-// answered for a whole lease.
+// What Lock does depends on ctx. If ctx is done, Lock sends nothing and returns an error that matches ctx.Err() and the
+// cause; the cause of a context that Lock returned is ErrReleased after its unlock, a *LostError, or ErrClosed. If ctx
+// carries a live hold of this lock, Lock re-enters at once: it adds a level and asks nothing of the store, and the hold
+// keeps the lease of its outermost Lock (NonReentrant makes that an error). If ctx carries a hold that was lost and not
+// yet unlocked, Lock returns the *LostError. Otherwise Lock queues, first in, first out inside this process, until ctx
+// ends or MaxWait elapses. Without either limit it waits as long as the lock is busy, and gives up with ErrUnavailable
+// once the store has not answered for a whole lease.
 //
 // The returned context is a child of ctx. It carries the hold, and ends when the hold ends: with a *LostError if the
 // hold is lost, before the store can grant the lock to anybody else; with ErrReleased after unlock; with ErrClosed
@@ -87,9 +87,8 @@ func (l *Lock) TryLock(ctx context.Context) (held context.Context, unlock func()
 }
 
 // Do calls fn with the lock held, and passes it the context that carries the hold. The lock is released when fn
-// returns or panics. The error is Lock's, and then fn was not called; or fn's joined with unlock's, which matches what
-// either of them matches. So look for ErrUnconfirmed before ErrUnavailable: it says that fn has run to its end with
-// the lock held, and that only the release is unconfirmed.
+// returns or panics. The error is a *WorkError if fn was called: it has what fn returned and what unlock returned, and
+// matches both, but ErrUnconfirmed only if fn returned nil. Any other error is Lock's, and fn was not called.
 func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error) (err error) {
 	if fn == nil {
 		return &ArgumentError{Name: "fn", Problem: "must not be nil"}
@@ -98,7 +97,7 @@ func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error) (err 
 	if err != nil {
 		return err
 	}
-	defer func() { err = handle.Join(err, unlock()) }()
+	defer func() { err = Join(err, unlock()) }()
 	return fn(held)
 }
 

@@ -203,7 +203,7 @@ func (l *Lock) TryLock(ctx context.Context) (held context.Context, unlock func()
 }
 
 // Do calls fn with all members held, and passes it the context that carries them. They are released when fn returns
-// or panics. The error is Lock's, and then fn was not called; or fn's joined with unlock's.
+// or panics. The error is a *lock.WorkError if fn was called, and otherwise Lock's.
 func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error) (err error) {
 	if fn == nil {
 		return &lock.ArgumentError{Name: "fn", Problem: "must not be nil"}
@@ -212,7 +212,7 @@ func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error) (err 
 	if err != nil {
 		return err
 	}
-	defer func() { err = handle.Join(err, unlock()) }()
+	defer func() { err = lock.Join(err, unlock()) }()
 	return fn(held)
 }
 

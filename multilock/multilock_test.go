@@ -209,7 +209,7 @@ func TestDoReleasesAndKeepsTheError(t *testing.T) {
 	m := multilock.New(locks(c, n...))
 	require.True(t, slices.Equal(n, m.Names()))
 	broken := errors.New("broken")
-	require.Same(t, broken, m.Do(within(t), func(context.Context) error { return broken }))
+	require.ErrorIs(t, m.Do(within(t), func(context.Context) error { return broken }), broken)
 	require.Panics(t, func() {
 		_ = m.Do(within(t), func(context.Context) error { panic("broken") })
 	})

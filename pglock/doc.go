@@ -6,12 +6,18 @@
 //
 //	l := client.Lock("order:1001")
 //	err = l.Do(ctx, func(ctx context.Context) error {
-//		return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-//			if err := pglock.Tx(ctx, tx, l); err != nil { // from here on the lock is ours until the commit
-//				return err
-//			}
-//			return charge(ctx, tx, order)
-//		})
+//		tx, err := pool.Begin(ctx)
+//		if err != nil {
+//			return err
+//		}
+//		defer tx.Rollback(ctx)
+//		if err := pglock.Tx(ctx, tx, l); err != nil { // from here on the lock is ours until the commit
+//			return err
+//		}
+//		if err := charge(ctx, tx, order); err != nil {
+//			return err
+//		}
+//		return tx.Commit(context.WithoutCancel(ctx)) // which the end of the hold must not interrupt
 //	})
 //
 // The table of locks is made by [Migrate], or by a tool that executes [Migrations]. A lock is a *lock.Lock, as in

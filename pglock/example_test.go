@@ -8,7 +8,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/holdfast-go/holdfast/leader"
@@ -98,13 +97,18 @@ func ExampleTx() {
 		log.Fatal(err)
 	}
 	withdraw := func(ctx context.Context, l *lock.Lock, amount int) error {
-		return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-			if err := pglock.Tx(ctx, tx, l); err != nil { // first of all
-				return err
-			}
-			_, err := tx.Exec(ctx, "UPDATE account SET balance = balance - $1", amount)
+		tx, err := pool.Begin(ctx)
+		if err != nil {
 			return err
-		})
+		}
+		defer func() { _ = tx.Rollback(ctx) }()
+		if err := pglock.Tx(ctx, tx, l); err != nil { // first of all
+			return err
+		}
+		if _, err := tx.Exec(ctx, "UPDATE account SET balance = balance - $1", amount); err != nil {
+			return err
+		}
+		return tx.Commit(context.WithoutCancel(ctx)) // which the end of the hold must not interrupt
 	}
 
 	account := first.Lock("account:1")

@@ -18,13 +18,18 @@ import (
 // cannot commit.
 //
 //	err := l.Do(ctx, func(ctx context.Context) error {
-//		return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-//			if err := pglock.Tx(ctx, tx, l); err != nil {
-//				return err
-//			}
-//			_, err := tx.Exec(ctx, "UPDATE account SET balance = balance - 10 WHERE id = 1")
+//		tx, err := pool.Begin(ctx)
+//		if err != nil {
 //			return err
-//		})
+//		}
+//		defer tx.Rollback(ctx)
+//		if err := pglock.Tx(ctx, tx, l); err != nil {
+//			return err
+//		}
+//		if _, err := tx.Exec(ctx, "UPDATE account SET balance = balance - 10 WHERE id = 1"); err != nil {
+//			return err
+//		}
+//		return tx.Commit(context.WithoutCancel(ctx))
 //	})
 //
 // Call Tx as the first statement: what the transaction has read before, another holder may have overwritten since.
@@ -37,8 +42,11 @@ import (
 // ended the hold, and Export waits. The hold passes to no other caller of this process without a request. So end the
 // transaction soon: no client is told of its end, and waiters ask again every 50 ms.
 //
-// The transaction may be committed after the hold has ended, under a context that has not: no other caller has had the
-// lock before that. A process that stops in the middle of a transaction keeps the lock from others for as long as
+// The transaction may be committed after the hold has ended: no other caller has had the lock before that. Commit under
+// a context that does not end with the hold, as above. Under the hold's, pgx would close the connection in the middle
+// of a commit when the hold is lost, and what was told as lost may stand. With it, Do returns a *lock.WorkError whose
+// Err is nil if the transaction is committed, also where its Hold is a *lock.LostError: do not repeat that work. After
+// an error of Commit itself, such as that of a broken connection, look whether it was carried out. A process that stops in the middle of a transaction keeps the lock from others for as long as
 // PostgreSQL keeps the transaction, whatever the lease is: set idle_in_transaction_session_timeout. If a savepoint is
 // rolled back in which Tx was called, the lock of the row goes with it.
 //

@@ -35,6 +35,12 @@ type Observer = lock.Observer
 // JoinObservers returns an Observer that calls the functions of all the given ones. See [lock.JoinObservers].
 func JoinObservers(observers ...*Observer) *Observer { return lock.JoinObservers(observers...) }
 
+// WorkError is the error of a Do that called its function. See [lock.WorkError].
+type WorkError = lock.WorkError
+
+// Join makes the error that Do returns of what the work returned and what unlock returned. See [lock.Join].
+func Join(work, unlocked error) error { return lock.Join(work, unlocked) }
+
 // Call is one call that acquires something, as an Observer is told of it. See [lock.Call].
 type Call = lock.Call
 

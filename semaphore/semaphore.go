@@ -85,7 +85,7 @@ func (s *Semaphore) TryAcquire(
 }
 
 // Do calls fn with n permits held, and passes it the context that carries them. They are released when fn returns or
-// panics. The error is Acquire's, and then fn was not called; or fn's joined with release's.
+// panics. The error is a *rlock.WorkError if fn was called, and otherwise Acquire's.
 func (s *Semaphore) Do(ctx context.Context, n int64, fn func(ctx context.Context) error) error {
 	return s.lock(n).Do(ctx, fn)
 }

@@ -33,7 +33,7 @@
 //		if err != nil {
 //			return err
 //		}
-//		return errors.Join(report(held), unlock())
+//		return lock.Join(report(held), unlock())
 //	})
 //
 // # What is promised, and what is not

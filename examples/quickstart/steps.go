@@ -16,7 +16,7 @@ func (d *demo) deeper(ctx context.Context, depth int) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, unlock()) }()
+	defer func() { err = rlock.Join(err, unlock()) }()
 	hold, err := d.lock.Held(held)
 	if err != nil {
 		return err

@@ -39,7 +39,7 @@ func init() {
 			file: "internal/engine/lock.go",
 			old: `func (e *Engine) tryLock(ctx context.Context, c call, under outer) (*hold.Level, error) {
 	if ctx.Err() != nil {
-		return nil, ContextError(ctx)
+		return nil, over(ctx, c.Proto)
 	}`,
 			new: `func (e *Engine) tryLock(ctx context.Context, c call, under outer) (*hold.Level, error) {`,
 			in:  "internal/memstore", by: way("EveryWayInAnswersAContextThatIsOver"),

@@ -135,6 +135,22 @@ func ContextError(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// overError is the error of a call whose context had ended before it began. It matches the context's error alone.
+type overError struct {
+	of  store.Rules
+	end error // the context's, with its cause
+}
+
+func (o *overError) Error() string {
+	return naming("holdfast: the lock was left as it is, because the context had ended before the call", o.of) +
+		": " + o.end.Error()
+}
+
+func (o *overError) Unwrap() error { return o.end }
+
+// over makes the error of a call whose ctx had ended before it began.
+func over(ctx context.Context, of store.Rules) error { return &overError{of, ContextError(ctx)} }
+
 // unserved makes the error of a call that does not wait: the store's, and the context's if that is over.
 //
 // A call that does not wait for the lock has one reason to fail besides a refusal: nobody answered. If the caller's

@@ -125,7 +125,7 @@ func (e *Engine) listening(p store.Protocol) int {
 // look asks once more if the first answer was lost, for what is left of the same time limit.
 func (e *Engine) look(ctx context.Context, p store.Protocol) (store.InspectReply, error) {
 	if ctx.Err() != nil {
-		return store.InspectReply{}, ContextError(ctx)
+		return store.InspectReply{}, over(ctx, p)
 	}
 	if !e.sender.Begin() {
 		return store.InspectReply{}, e.refuse(p)
@@ -192,7 +192,7 @@ func (e *Engine) Break(ctx context.Context, p store.Protocol) error {
 // sending of this very call may have been what ended it.
 func (e *Engine) BreakOne(ctx context.Context, p store.Protocol, id string) error {
 	if ctx.Err() != nil {
-		return ContextError(ctx)
+		return over(ctx, p)
 	}
 	if e.sender.Closed() {
 		return e.refuse(p)

@@ -84,7 +84,7 @@ func (e *Engine) Lock(ctx context.Context, req *Request) (*hold.Level, error) {
 // lock is a Lock that begins something.
 func (e *Engine) lock(ctx context.Context, c call, under outer) (*hold.Level, error) {
 	if ctx.Err() != nil {
-		return nil, ContextError(ctx)
+		return nil, over(ctx, c.Proto)
 	}
 	if l := e.join(ctx, c, under); l != nil {
 		return l, nil
@@ -145,7 +145,7 @@ func (e *Engine) TryLock(ctx context.Context, req *Request) (*hold.Level, error)
 // tryLock is a TryLock that begins something.
 func (e *Engine) tryLock(ctx context.Context, c call, under outer) (*hold.Level, error) {
 	if ctx.Err() != nil {
-		return nil, ContextError(ctx)
+		return nil, over(ctx, c.Proto)
 	}
 	if l := e.join(ctx, c, under); l != nil {
 		return l, nil

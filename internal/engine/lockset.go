@@ -77,7 +77,7 @@ func (e *Engine) lockAll(
 	}
 	defer e.sender.Done()
 	if ctx.Err() != nil {
-		return nil, ContextError(ctx)
+		return nil, over(ctx, reqs[0].Proto)
 	}
 	whole := &Request{MaxWait: maxWait, Waits: reqs[0].Waits}
 	limited, cancel := whole.limited(ctx)

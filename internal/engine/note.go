@@ -71,7 +71,7 @@ func (e *Engine) Noted(ctx context.Context, p store.Protocol) (store.Note, error
 	}
 	defer e.sender.Done()
 	if ctx.Err() != nil {
-		return store.Note{}, ContextError(ctx)
+		return store.Note{}, over(ctx, p)
 	}
 	end := releaseEnd(e, e.clock.Now())
 	return noting(ctx, e, p, end, func(ctx context.Context, n store.Noter) (store.Note, error) { return n.Noted(ctx) })

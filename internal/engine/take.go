@@ -28,7 +28,7 @@ func (e *Engine) Take(ctx context.Context, req Request) error {
 // take is a Take that begins something.
 func (e *Engine) take(ctx context.Context, req *Request) error {
 	if ctx.Err() != nil {
-		return ContextError(ctx)
+		return over(ctx, req.Proto)
 	}
 	limited, cancel := req.limited(ctx)
 	defer cancel()
@@ -58,7 +58,7 @@ func (e *Engine) TryTake(ctx context.Context, req Request) error {
 // tryTake is a TryTake that begins something.
 func (e *Engine) tryTake(ctx context.Context, req *Request) error {
 	if ctx.Err() != nil {
-		return ContextError(ctx)
+		return over(ctx, req.Proto)
 	}
 	w := e.newWaiter(req, e.clock.Now(), outer{})
 	w.once = true
@@ -97,7 +97,7 @@ func (e *Engine) Change(ctx context.Context, p store.Protocol, what store.Change
 	}
 	defer e.sender.Done()
 	if ctx.Err() != nil {
-		return none, ContextError(ctx)
+		return none, over(ctx, p)
 	}
 	ask := store.Ask{ID: e.newID(), Lease: e.cfg.Lease, Patience: e.cfg.ReleaseTimeout}
 	var reply store.ChangeReply

@@ -154,7 +154,7 @@ func (e *Engine) Import(ctx context.Context, req *Request, from Passage) (l *hol
 	observed := e.observe(ctx, req, true)
 	defer func() { observed.End(err) }()
 	if ctx.Err() != nil {
-		return nil, ContextError(ctx)
+		return nil, over(ctx, req.Proto)
 	}
 	req = e.keeps(req)
 	id, began := e.idFor(req), e.clock.Now()

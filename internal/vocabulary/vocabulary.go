@@ -46,6 +46,8 @@ func OnlyUnconfirmed(err error) bool {
 	switch e := err.(type) {
 	case *lock.ReleaseError:
 		return true
+	case *lock.WorkError:
+		return (e.Err == nil || OnlyUnconfirmed(e.Err)) && (e.Hold == nil || OnlyUnconfirmed(e.Hold))
 	case interface{ Unwrap() error }:
 		return OnlyUnconfirmed(e.Unwrap())
 	case interface{ Unwrap() []error }:

@@ -9,7 +9,6 @@ import (
 	"log"
 	"os"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/holdfast-go/holdfast/lock"
@@ -21,13 +20,18 @@ import (
 // connection takes the transaction with it, and not the lock: call withdraw again. What the holder does elsewhere is
 // not taken back: guard that by the fencing token.
 func withdraw(ctx context.Context, pool *pgxpool.Pool, account *lock.Lock, amount int64) error {
-	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-		if err := pglock.Tx(ctx, tx, account); err != nil {
-			return err
-		}
-		_, err := tx.Exec(ctx, `UPDATE txlock_account SET balance = balance - $1`, amount)
+	tx, err := pool.Begin(ctx)
+	if err != nil {
 		return err
-	})
+	}
+	defer func() { _ = tx.Rollback(ctx) }()
+	if err := pglock.Tx(ctx, tx, account); err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, `UPDATE txlock_account SET balance = balance - $1`, amount); err != nil {
+		return err
+	}
+	return tx.Commit(context.WithoutCancel(ctx)) // a loss does not interrupt it, so its error says what became of it
 }
 
 func main() {

@@ -30,7 +30,7 @@ func locked(ctx context.Context, lock *rlock.Lock, twice string, work func(ctx c
 	if err != nil {
 		return err // for ErrBusy as well: somebody else is at it
 	}
-	defer func() { err = errors.Join(err, unlock()) }()
+	defer func() { err = rlock.Join(err, unlock()) }()
 	return work(held)
 }
 

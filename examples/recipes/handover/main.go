@@ -35,7 +35,7 @@ func finish(ctx context.Context, page *rlock.Lock, token string, save func(ctx c
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, unlock()) }()
+	defer func() { err = rlock.Join(err, unlock()) }()
 	return save(ctx)
 }
 

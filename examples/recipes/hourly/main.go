@@ -28,7 +28,7 @@ func everyHour(ctx context.Context, client *rlock.Client, job func(ctx context.C
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, unlock()) }() // returns at once; Redis keeps the lock for the rest of minHold
+	defer func() { err = rlock.Join(err, unlock()) }() // returns at once; Redis keeps the lock for the rest of minHold
 	return job(ctx)
 }
 
