@@ -112,7 +112,7 @@ func (s *Counting) AddCapacity(ctx context.Context, n int64) error {
 	return err
 }
 
-// Drain takes all free permits and returns their number.
+// Drain takes all free permits and returns their number. Where none are free it changes nothing, below zero too.
 func (s *Counting) Drain(ctx context.Context) (int64, error) {
 	if err := s.check(ctx); err != nil {
 		return 0, err
@@ -132,13 +132,14 @@ func (s *Counting) Delete(ctx context.Context) error {
 	return err
 }
 
-// Available returns how many permits are free. The number may have changed by the time it returns.
+// Available returns how many permits are free. Below zero it is how many have to be given back before one is free,
+// which AddCapacity can make of it. The number may have changed by the time it returns.
 func (s *Counting) Available(ctx context.Context) (int64, error) {
 	if err := s.check(ctx); err != nil {
 		return 0, err
 	}
 	reply, err := s.change(ctx, store.Change{Verb: store.Look})
-	return max(reply.Value, 0), err
+	return reply.Value, err
 }
 
 func (s *Counting) request(ctx context.Context, n int64) (engine.Request, error) {

@@ -88,6 +88,12 @@ func countingIsANumber(t *testing.T, clients Clients) {
 	require.ErrorAs(t, one.Release(ctx, 1<<31-1), &bad)
 	require.Equal(t, "must be at most 2147483646 now", bad.Problem)
 	left(1, "more than can be counted were refused")
+	require.NoError(t, one.AddCapacity(ctx, -6))
+	left(-5, "permits that are taken need not be free (defect G61)")
+	drained, err = one.Drain(ctx)
+	require.NoError(t, err)
+	require.Zero(t, drained, "none is free")
+	left(-5, "five are still to be given back")
 }
 
 func countingWakes(t *testing.T, clients Clients) {
