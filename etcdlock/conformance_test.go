@@ -17,6 +17,7 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
+// TestConformance holds the lock to what every lock of the module promises; terms of leaders nest (defect G63).
 func TestConformance(t *testing.T) {
 	conformance.Run(t, func(t testing.TB, lease time.Duration) conformance.Lab {
 		limits := conformance.Leases{Least: brief, Step: time.Second}

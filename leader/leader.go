@@ -127,6 +127,9 @@ func (e *Election) Name() string {
 //
 // On error, Campaign returns the context that it was given, and a resign that only returns lock.ErrNotHeld. The errors
 // are those of Lock. A Campaign within its own term returns that term once more, to be resigned once more.
+// Without a [Value] it changes nothing of what the leader says of itself; what it says otherwise, or Proclaim under its
+// term, goes with its resign, and what the outer term said counts again. If the store cannot be told of that, resign
+// says so.
 func (e *Election) Campaign(ctx context.Context) (term context.Context, resign func() error, err error) {
 	if err = e.failed(); err != nil {
 		return ctx, func() error { return lock.ErrNotHeld }, err
@@ -146,13 +149,17 @@ func (e *Election) campaign(
 	if err != nil { // nobody can be told, which New allowed
 		return term, unlock, nil
 	}
-	if err = parts.Engine.Note(term, parts.Request.Proto, e.value); err != nil {
-		_ = unlock() // an unconfirmed release would say that this candidate has led
-		return ctx, func() error { return lock.ErrNotHeld }, err
-	}
 	level := term.(*hold.Level) // as every lock whose holder can say something of itself
 	_ = unlock                  // Resign unlocks the level
-	return term, func() error { return parts.Engine.Resign(level, parts.Request.Proto) }, nil
+	resign = func() error { return parts.Engine.Resign(level, parts.Request.Proto) }
+	if e.value == "" && parts.Engine.Speaks(level) {
+		return term, resign, nil // what the outer term says stands
+	}
+	if err = parts.Engine.Note(term, parts.Request.Proto, e.value); err != nil {
+		_ = resign() // an unconfirmed release would say that this candidate has led
+		return ctx, func() error { return lock.ErrNotHeld }, err
+	}
+	return term, resign, nil
 }
 
 // Term returns the hold of the term that ctx carries, without asking the store: its Fence is the term, which is greater

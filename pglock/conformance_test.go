@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast/pglock"
 )
 
+// TestConformance holds the lock to what every lock of the module promises; terms of leaders nest (defect G63).
 func TestConformance(t *testing.T) {
 	conformance.Run(t, func(t testing.TB, lease time.Duration) conformance.Lab {
 		var sent meter

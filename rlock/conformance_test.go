@@ -11,7 +11,8 @@ import (
 )
 
 // TestConformance holds the reentrant lock to what every lock of the module promises; need 17 is among
-// it, and need 18: unlocking from another goroutine, and queueing without the hold's context.
+// it, and need 18: unlocking from another goroutine, and queueing without the hold's context; and terms of
+// leaders that nest (defect G63).
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)

@@ -31,7 +31,8 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// TestNumbers holds a counting semaphore, and a latch beside it, to what they promise.
+// TestNumbers holds a counting semaphore, and a latch beside it, to what they promise. Below zero the number is told
+// (defect G61).
 func TestNumbers(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -26,18 +27,44 @@ func (e *Engine) Note(ctx context.Context, p store.Protocol, text string) error 
 	return e.note(ctx, p, text, false, releaseEnd(e, e.clock.Now()))
 }
 
-// Resign takes away what the hold of a level says of itself, if it is the last level, and unlocks the level.
+// Resign takes away what a level says of its holder, and unlocks the level: another level's word counts again, if
+// there is one. If the store is not told, the error says so, unless the unlock has an error of its own or releases the
+// lock: then the word counts no more.
 //
 // Both have the release timeout together. The note has the first half, so that the release is sent in any case: with
 // it the note counts no more. A note that is left is that of the grant, and would be taken for one of the next hold,
 // if that follows in this process; so it is taken away first.
 func (e *Engine) Resign(l *hold.Level, p store.Protocol) error {
 	began := e.clock.Now()
-	if h, err := e.Held(l, p); err == nil && h.Count == 1 && l.Err() == nil && e.sender.Begin() {
-		_ = e.note(l, p, "", true, began+e.cfg.ReleaseTimeout/2) // if it fails, the unlock says what is the matter
-		e.sender.Done()
+	untold := e.unsay(l, p, began+e.cfg.ReleaseTimeout/2)
+	return cmp.Or(unlockBy(l, func(e *Engine, _ time.Duration) time.Duration { return releaseEnd(e, began) }), untold)
+}
+
+// unsay has the store forget what a level says of its holder, until an end. What another level said last counts again.
+func (e *Engine) unsay(l *hold.Level, p store.Protocol, end time.Duration) error {
+	h, err := e.Held(l, p)
+	if err != nil || !l.IsOpen() || !e.sender.Begin() { // the unlock says what is the matter
+		return nil
 	}
-	return unlockBy(l, func(e *Engine, _ time.Duration) time.Duration { return releaseEnd(e, began) })
+	defer e.sender.Done()
+	if h.Count == 1 {
+		if l.Err() == nil {
+			_ = e.note(l, p, "", true, end) // if it fails, the unlock says what is the matter
+		}
+		return nil
+	}
+	now, _ := l.Hold().Said(nil)
+	then, spoken := l.Hold().Said(l)
+	if then == now && spoken {
+		return nil
+	}
+	return e.note(context.WithoutCancel(l), p, then, !spoken, end)
+}
+
+// Speaks reports that another level of l's Hold says something of its holder.
+func (e *Engine) Speaks(l *hold.Level) bool {
+	_, spoken := l.Hold().Said(l)
+	return spoken
 }
 
 // note is Note, which ends at an instant at the latest.
@@ -47,6 +74,9 @@ func (e *Engine) note(ctx context.Context, p store.Protocol, text string, take b
 		return err
 	}
 	h := l.Hold()
+	if !take {
+		l.Say(text) // before it is sent: if it fails, the store may have it
+	}
 	note := store.Note{ID: g.id, Fence: h.Fence, Text: text}
 	status, err := noting(ctx, e, p, end, func(ctx context.Context, n store.Noter) (store.Status, error) {
 		return n.Note(ctx, note, take)

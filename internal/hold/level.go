@@ -26,8 +26,8 @@ const (
 	parting             // unlocked while its Hold lived: its context ends, and then it is taken out
 )
 
-// apart is what few levels have: something that is tied to them, an owner who is told of their end, or a place that is
-// known. Each lock that is held has a level, so what these need is kept behind one pointer.
+// apart is what few levels have: something that is tied to them, an owner who is told of their end, a place that is
+// known, or something that their holder says of itself. Each lock that is held has a level, so what these need is kept behind one pointer.
 //
 // The pointer is set under the mutex of the key and read without: once the level is open it stays, and one that finds
 // none has nothing to run and nobody to tell. Tie, where it comes to a level that is ending at this moment, finds the
@@ -36,6 +36,7 @@ type apart struct {
 	owner *Owner               // nil: nobody is told; constant
 	place string               // of its Lock call, see Want; constant
 	tied  atomic.Pointer[Tied] // nil: nothing
+	said  said                 // guarded by the mutex of the key
 }
 
 // Place is where the Hold was taken that the level belongs to: the place of the outermost of its open levels of which

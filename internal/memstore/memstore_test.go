@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { redistest.Main(m) }
 
-// Numbers that nobody holds are counted and waited for without Redis.
+// Numbers that nobody holds are counted and waited for without Redis, below zero too (defect G61).
 func TestNumbers(t *testing.T) {
 	t.Parallel()
 	numbers.RunVirtually(t, func(t testing.TB) (clients numbers.Clients) {
@@ -62,7 +62,7 @@ func fair(client, _ *rlock.Client, name string, opts ...rlock.Option) conformanc
 }
 
 // Each kind of lock keeps its contract without Redis. Of readers, whom the first client has, the second one's writers
-// find out.
+// find out. Terms of leaders nest (defect G63).
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	for name, direct := range map[string]bool{"direct": true, "in goroutines": false} {

@@ -16,6 +16,7 @@ var several = []contract{
 	{"SeveralAreTakenAsOneOrNone", Sets | Tries, takenAsOne},
 	{"SetsExcludeOneAnother", Sets | Exclusion, setsExclude},
 	{"TheOthersAreToldWhoLeads", Notes | Knowledge | Exclusion, othersAreTold},
+	{"TermsNest", Notes | Knowledge | Exclusion, termsNest},
 }
 
 // own makes a handle of the lab's that other packages can open.
@@ -143,4 +144,72 @@ func othersAreTold(t *testing.T, lab Lab) {
 		_, err = c.looks.Current(ctx)
 		require.ErrorIs(t, err, leader.ErrNoLeader, "after its end")
 	}
+}
+
+// A campaign within a term leaves what the leader says of itself, unless it has something to say; and that goes with
+// it, in whichever order the terms are resigned (defect G63).
+func termsNest(t *testing.T, lab Lab) {
+	n, ctx := name(t), within(t)
+	outer := leader.New(own(t, lab, 0, n), leader.Value("outer"))
+	silent, inner := leader.New(own(t, lab, 0, n)), leader.New(own(t, lab, 0, n), leader.Value("inner"))
+	other := leader.New(own(t, lab, 1, n))
+	says := func(want, when string) {
+		t.Helper()
+		told, err := other.Current(ctx)
+		require.NoError(t, err)
+		require.Equal(t, want, told.Value, when)
+	}
+	term, resign, err := outer.Campaign(ctx)
+	require.NoError(t, err)
+	_, resignSilent, err := silent.Campaign(term)
+	require.NoError(t, err)
+	says("outer", "beside one that says nothing")
+	require.NoError(t, resignSilent())
+	says("outer", "after one that said nothing")
+
+	within, resignInner, err := inner.Campaign(term)
+	require.NoError(t, err)
+	says("inner", "within")
+	require.NoError(t, inner.Proclaim(within, "still inner"))
+	says("still inner", "within")
+	require.NoError(t, resignInner())
+	says("outer", "what the inner one said goes with it")
+	require.ErrorIs(t, resignInner(), lock.ErrNotHeld)
+	says("outer", "one that was resigned says no more")
+
+	limited, cancel := context.WithCancel(term)
+	_, resignInner, err = inner.Campaign(limited)
+	require.NoError(t, err)
+	cancel()
+	require.NoError(t, resignInner())
+	says("outer", "also if its context has ended")
+
+	_, resignInner, err = inner.Campaign(term)
+	require.NoError(t, err)
+	require.NoError(t, outer.Proclaim(term, "later"))
+	says("later", "the last word counts")
+	require.NoError(t, resign())
+	says("inner", "the outer one is resigned first")
+	require.NoError(t, resignInner())
+	_, err = other.Current(ctx)
+	require.ErrorIs(t, err, leader.ErrNoLeader)
+	termsNestInALock(t, lab, inner, other)
+}
+
+// termsNestInALock: a lock that is no term says nothing, and so after a term within it all is as it was.
+func termsNestInALock(t *testing.T, lab Lab, inner, other *leader.Election) {
+	ctx := within(t)
+	held, unlock, err := own(t, lab, 0, inner.Name()).Lock(ctx)
+	require.NoError(t, err)
+	before, none := other.Current(ctx)
+	_, resign, err := inner.Campaign(held)
+	require.NoError(t, err)
+	told, err := other.Current(ctx)
+	require.NoError(t, err)
+	require.Equal(t, "inner", told.Value)
+	require.NoError(t, resign())
+	told, err = other.Current(ctx)
+	require.Equal(t, none == nil, err == nil)
+	require.Equal(t, before.Value, told.Value)
+	require.NoError(t, unlock())
 }
