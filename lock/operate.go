@@ -144,7 +144,7 @@ func (l *Lock) Import(
 	}
 	switch {
 	case err != nil || p.Client == "" || p.Secret == "" || len(p.Key) == 0 || p.Fence < 0 ||
-		p.Retain < 0 || p.Retain > 1<<53:
+		p.Retain < 0 || p.Retain > 1<<53 || p.Most < 0 || p.Retain > 0 && p.Most == 0:
 		return ctx, notHeld, &ArgumentError{Name: "token", Problem: "must come from Export"}
 	case string(p.Key) != parts.Request.Proto.Key():
 		return ctx, notHeld, &ArgumentError{

@@ -49,8 +49,9 @@ func MaxHold(d time.Duration) Option {
 // MinHold retains the lock for d from its acquisition, however early the hold is unlocked: for a short job that must
 // not run again on a machine whose clock is behind, where it is due a little later. Unlock ends the hold and returns as
 // ever, after one request; the store then retains the lock for what is left of d, by its own clock, under an id that is
-// nobody's. Until that is over the lock is busy for everybody, callers of this process included: it is not passed on
-// to them, and Close does not free it. Only Break does.
+// nobody's. If that clock is set back meanwhile, it is d from the unlock. Until that is over the lock is busy for
+// everybody, callers of this process included: it is not passed on to them, and Close does not free it. Only Break
+// does.
 //
 // It retains the lock only if unlock, Close, or the end of a hold by MaxHold reaches the store. A process that dies
 // leaves the rest of its lease, which may be less than d: its job may not have been done. A call that fails retains

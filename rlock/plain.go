@@ -2,6 +2,7 @@ package rlock
 
 import (
 	"context"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -112,20 +113,21 @@ func (p *plain) Release(id string, sharded, wantNow bool) *luacall.Call[luacall.
 func (p *plain) NoteKey() string { return keys.Own("note", p.key) }
 
 // Retaining implements [redisstore.Retaining].
-func (p *plain) Retaining(until int64, as string) redisstore.Protocol {
-	return &retaining{p, until, as}
+func (p *plain) Retaining(until int64, most time.Duration, as string) redisstore.Protocol {
+	return &retaining{p, until, most, as}
 }
 
 // retaining is the protocol of a hold that is released before its MinHold is over.
 type retaining struct {
 	*plain
 	until int64
+	most  time.Duration
 	as    string
 }
 
 func (r *retaining) Release(id string, sharded, _ bool) *luacall.Call[luacall.ReleaseReply] {
 	return luacall.Retain(luacall.RetainArgs{
-		Lock: r.key, ID: id, As: r.as, Until: r.until, Channel: r.channel, Sharded: sharded,
+		Lock: r.key, ID: id, As: r.as, Until: r.until, Most: r.most.Milliseconds(), Channel: r.channel, Sharded: sharded,
 	})
 }
 

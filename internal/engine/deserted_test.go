@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/localqueue"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
@@ -115,7 +116,7 @@ func TestFewKeysAreRemembered(t *testing.T) {
 		n := 4 * maxDeserted
 		var grants []*Grant
 		for i := range n {
-			g, _ := f.engine.add(keyed(fmt.Sprint(i)), f.engine.newID(), int64(i), f.engine.clock.Now(), 0, 0)
+			g, _ := f.engine.add(keyed(fmt.Sprint(i)), f.engine.newID(), int64(i), f.engine.clock.Now(), 0, hold.Retention{})
 			grants = append(grants, g)
 		}
 		time.Sleep(long)

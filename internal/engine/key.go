@@ -233,16 +233,15 @@ func (k *Key) waitersLocked() iter.Seq[*localqueue.Waiter] {
 	return k.queue.Waiters()
 }
 
-// add lists a grant that came without a waiter. Its release retains the lock until an instant of the store's, if that
-// is not 0.
+// add lists a grant that came without a waiter. Its release retains the lock as the grant's did that it comes from.
 func (e *Engine) add(
-	req *Request, id string, fence int64, start time.Duration, doubt store.Late, retain int64,
+	req *Request, id string, fence int64, start time.Duration, doubt store.Late, retain hold.Retention,
 ) (*Grant, *hold.Hold) {
 	k := e.table.lockAlone(req.Proto, "")
 	defer k.unlock()
 	g, h := e.newGrantLocked(k, req, id, fence, start, doubt)
-	if retain > 0 {
-		g.RetainUntilLocked(retain)
+	if retain.Until > 0 {
+		g.RetainLocked(retain)
 	}
 	k.listLocked(g)
 	return g, h

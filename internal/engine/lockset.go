@@ -363,7 +363,7 @@ func (w *waiter) wonAll(sent askedAll) (*hold.Hold, error) {
 		if i == w.lockSet.at {
 			h = w.wonOne(sent.all.Fences[i], start)
 		} else {
-			_, h = e.add(req, w.ID, sent.all.Fences[i], start, w.attempts.Late(), 0)
+			_, h = e.add(req, w.ID, sent.all.Fences[i], start, w.attempts.Late(), hold.Retention{})
 		}
 		w.lockSet.held = append(w.lockSet.held, h)
 	}

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
 	"github.com/holdfast-go/holdfast/internal/hold"
@@ -25,6 +26,8 @@ type Passage struct {
 	Secret string `json:"s"` // which nobody knows but those who have the passage
 	Fence  int64  `json:"f"`
 	Retain int64  `json:"m,omitempty"` // until when the importer's release retains the lock (store.Instant); 0: not
+
+	Most time.Duration `json:"n,omitempty"` // for how long it does so at most
 }
 
 // id is the id of the hold on its way, which is a digest of the passage. A process that has the passage can name the
@@ -32,7 +35,7 @@ type Passage struct {
 // id, as none is a digest. And a passage with another token or end than the exporter's names a hold that does not
 // exist: the store need not remember them to check them, since it looks for the id.
 func (p Passage) id() string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d %d %s", p.Fence, p.Retain, p.Secret))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %d %d %s", p.Fence, p.Retain, p.Most, p.Secret))
 	return p.Client + ":" + hex.EncodeToString(sum[:16])
 }
 
@@ -117,9 +120,10 @@ func (e *Engine) isNotThere(err error) bool {
 // Where the server's clock was set back, a copy may come for longer: until the clock has made up for that. What it
 // takes then ends with its lease.
 func (e *Engine) depart(g *Grant, fence int64, beside bool) (Passage, error) {
+	retain := g.Retained()
 	p := Passage{
 		Key: []byte(g.proto.Key()), Client: e.cfg.ClientID, Secret: rand.Text(), Fence: fence,
-		Retain: g.RetainedUntil(),
+		Retain: retain.Until, Most: retain.Most,
 	}
 	req := &Request{Proto: g.parting()}
 	req.Lease = max(e.cfg.Lease, g.Lease.ValidUntil()-e.clock.Now())
@@ -162,7 +166,7 @@ func (e *Engine) Import(ctx context.Context, req *Request, from Passage) (l *hol
 	if err != nil {
 		return nil, err
 	}
-	g, h := e.add(req, id, from.Fence, began, late, from.Retain)
+	g, h := e.add(req, id, from.Fence, began, late, hold.Retention{Until: from.Retain, Most: from.Most})
 	if e.sender.Closed() {
 		g.disown()
 		return nil, e.refuse(p)

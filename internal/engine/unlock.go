@@ -260,12 +260,13 @@ func (g *Grant) lendLocked(h *hold.Hold, spare int64) {
 // The end is an instant of the server's clock, and not a duration. So a release that is sent again, comes late, or is
 // left to the ledger retains the lock no longer; when the time is over, the release frees it. What counts is when the
 // server granted the hold, and that was not after the latest time that its clock may have shown when the answer had
-// come. The lock is retained for a round trip longer than it need be, at most.
+// come. The lock is retained for a round trip longer than it need be, at most. Where the clock is set back in between,
+// the release retains it for the whole time once more, and not for the step.
 //
 // A hold that nobody ever got to see is released at once: the job did not run.
 func (g *Grant) retainFor(d time.Duration) {
 	if d > 0 {
-		g.RetainUntil(g.engine().store.Instant(g.proto.Key(), d))
+		g.Retain(hold.Retention{Until: g.engine().store.Instant(g.proto.Key(), d), Most: d})
 	}
 }
 
@@ -275,8 +276,8 @@ func (g *Grant) parting() store.Protocol {
 	if served := g.Served(); len(served) > 0 {
 		p = p.Serving(served)
 	}
-	if until := g.RetainedUntil(); until > 0 {
-		return p.Retaining(until, g.engine().newID())
+	if r := g.Retained(); r.Until > 0 {
+		return p.Retaining(r.Until, r.Most, g.engine().newID())
 	}
 	return p
 }

@@ -32,7 +32,7 @@ type Grant struct {
 
 // onRelease is what the release of a grant has to do besides.
 type onRelease struct {
-	retain int64         // see RetainUntil
+	retain Retention
 	served []string      // waiters that it was passed to, which have places in the store's queue
 	stays  time.Duration // until when the store keeps it, since a Hold has ended by its grace; 0: it need not
 }
@@ -194,22 +194,29 @@ func (g *Grant) removeLocked(h *Hold) {
 	h.limit.cancel()
 }
 
-// RetainUntil has the release retain the lock until a server time in µs; with several the latest counts, whichever
-// level brought them.
+// Retention is until when the release retains the lock, in server time in µs, and for how long at most: the server's
+// clock may have been set back since. The zero Retention frees it.
+type Retention struct {
+	Until int64
+	Most  time.Duration
+}
+
+// Retain has the release retain the lock; with several the latest end counts, whichever level brought them.
 //
 // A lock may have to stay taken in the store for some time after it was acquired, though its owner is done with it
 // earlier (MinHold). What is retained is the lock and not the grant: no context says that it is held, and no other
 // caller of this process has it. So all that the grant has of it is the instant.
-func (g *Grant) RetainUntil(server int64) {
+func (g *Grant) Retain(r Retention) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.RetainUntilLocked(server)
+	g.RetainLocked(r)
 }
 
-// RetainUntilLocked is RetainUntil for a caller that has the mutex.
-func (g *Grant) RetainUntilLocked(server int64) {
+// RetainLocked is Retain for a caller that has the mutex.
+func (g *Grant) RetainLocked(r Retention) {
 	g.single = true
-	g.onReleaseLocked().retain = max(g.onReleaseLocked().retain, server)
+	was := &g.onReleaseLocked().retain
+	was.Until, was.Most = max(was.Until, r.Until), max(was.Most, r.Most)
 }
 
 func (g *Grant) onReleaseLocked() *onRelease {
@@ -219,12 +226,12 @@ func (g *Grant) onReleaseLocked() *onRelease {
 	return g.onRelease
 }
 
-// RetainedUntil is until when the release retains the lock, in server time in µs; 0: it frees it.
-func (g *Grant) RetainedUntil() int64 {
+// Retained is how the release retains the lock.
+func (g *Grant) Retained() Retention {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.onRelease == nil {
-		return 0
+		return Retention{}
 	}
 	return g.onRelease.retain
 }

@@ -171,13 +171,13 @@ func (b *bound) Serving(ids []string) store.Protocol {
 	return &next
 }
 
-func (b *bound) Retaining(until int64, as string) store.Protocol {
+func (b *bound) Retaining(until int64, most time.Duration, as string) store.Protocol {
 	p, ok := b.primitive.(plain)
 	if !ok {
 		return b
 	}
 	next := *b
-	next.primitive = retaining{p, until, as}
+	next.primitive = retaining{p, until, most, as}
 	return &next
 }
 

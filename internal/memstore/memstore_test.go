@@ -2,6 +2,7 @@ package memstore_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -132,6 +133,37 @@ func openTo(
 	client := (*rlock.Client)(made)
 	t.Cleanup(func() { _ = client.Close() })
 	return client, st
+}
+
+// A lock is retained for MinHold and no longer, though the server's clock was set back by an hour after it was taken,
+// also if it was handed to another process in between (defect G56).
+func TestMinHoldEndsThoughTheClockWasSetBack(t *testing.T) {
+	t.Parallel()
+	const minHold = 2 * time.Second
+	synctest.Test(t, func(t *testing.T) {
+		server := memstore.NewServer(nil)
+		defer server.Close()
+		one, _ := open(t, server, 0, true, 30*time.Second)
+		other, _ := open(t, server, 1, true, 30*time.Second)
+		for _, exports := range []bool{false, true} {
+			held, unlock, err := rlock.New(one, "a", rlock.MinHold(minHold)).Lock(t.Context())
+			require.NoError(t, err)
+			if exports {
+				token, err := rlock.New(one, "a").Export(held)
+				require.NoError(t, err)
+				_, unlock, err = rlock.New(other, "a").Import(t.Context(), token)
+				require.NoError(t, err)
+			}
+			server.SetBack(time.Hour)
+			require.NoError(t, unlock())
+			at := time.Now()
+			_, unlock, err = rlock.New(other, "a").Lock(t.Context())
+			require.NoError(t, err)
+			require.LessOrEqual(t, time.Since(at), minHold+time.Second, "exported: %v", exports)
+			require.NoError(t, unlock())
+		}
+		require.NoError(t, errors.Join(one.Close(), other.Close()))
+	})
 }
 
 // The lock of a process that has died is free when its lease is over, though the server's clock was set back after the

@@ -116,11 +116,12 @@ func (p plain) release(id string) store.ReleaseReply {
 type retaining struct {
 	plain
 	until int64
+	most  time.Duration
 	as    string
 }
 
 func (r retaining) release(id string) store.ReleaseReply {
-	left := r.until - r.microsLocked()
+	left := min(r.until-r.microsLocked(), r.most.Microseconds())
 	if left <= 0 || r.hold(id) == nil {
 		return r.plain.release(id)
 	}

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/serverclock"
@@ -71,7 +72,7 @@ type Server interface {
 
 // A Retaining is a protocol whose releases can retain the lock for a time; see [store.Protocol].
 type Retaining interface {
-	Retaining(until int64, as string) Protocol
+	Retaining(until int64, most time.Duration, as string) Protocol
 }
 
 // A Changer is a protocol with a number that is changed by what nobody holds.
@@ -175,9 +176,9 @@ func (b *bound) Serving(ids []string) store.Protocol {
 }
 
 // Retaining is asked for holds of kinds that have it.
-func (b *bound) Retaining(until int64, as string) store.Protocol {
+func (b *bound) Retaining(until int64, most time.Duration, as string) store.Protocol {
 	if p, ok := b.Protocol.(Retaining); ok {
-		return &bound{p.Retaining(until, as), b.store}
+		return &bound{p.Retaining(until, most, as), b.store}
 	}
 	return b
 }

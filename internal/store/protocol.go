@@ -47,8 +47,9 @@ type Protocol interface {
 	// store's queue: its Release takes those away too. Without a queue it is this protocol.
 	Serving(ids []string) Protocol
 	// Retaining is the protocol of a hold whose Release retains the lock until an instant of [Store.Instant], by a new
-	// id that is nobody's: the hold ends, and others get the lock when that time is over.
-	Retaining(until int64, as string) Protocol
+	// id that is nobody's: the hold ends, and others get the lock when that time is over. If the store's clock was set
+	// back since, it retains the lock for most, from when it is carried out.
+	Retaining(until int64, most time.Duration, as string) Protocol
 
 	// Enqueue registers waiters that have no place in the store's queue, and restores the places of those that had
 	// one. From then on the store knows that this process lives. When it is sent, and how late it may be carried out,

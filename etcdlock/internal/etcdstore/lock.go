@@ -114,7 +114,7 @@ func (l *Lock) Settled(string, store.Late) {}
 func (l *Lock) Serving([]string) store.Protocol { return l }
 
 // Retaining implements [store.Protocol].
-func (l *Lock) Retaining(int64, string) store.Protocol { return l }
+func (l *Lock) Retaining(int64, time.Duration, string) store.Protocol { return l }
 
 // Acquire implements [store.Protocol].
 //

@@ -10,7 +10,9 @@ import (
 )
 
 func (p *place) retain(id, as string, until int64) *luacall.Call[luacall.ReleaseReply] {
-	return luacall.Retain(luacall.RetainArgs{Lock: p.lock, ID: id, As: as, Until: until, Channel: p.channel})
+	return luacall.Retain(luacall.RetainArgs{
+		Lock: p.lock, ID: id, As: as, Until: until, Most: 3_600_000, Channel: p.channel,
+	})
 }
 
 // The hold is over and the lock is not free: whatever its owner sent before changes nothing any more.
@@ -49,6 +51,19 @@ func TestKeepUntilATimeThatIsOver(t *testing.T) {
 		require.Equal(t, []string{"0"}, heard())
 		require.Equal(t, luacall.Gone, run(p, p.retain(alice, carol, p.now()+10_000_000)).Status)
 		p.free()
+	})
+}
+
+// A clock that was set back since the end was named would come to it by that step later: there is a bound from now on
+// (defect G56).
+func TestALockIsKeptForNoLongerThanSaid(t *testing.T) {
+	everywhere(t, func(t *testing.T, p *place) {
+		run(p, p.acquire(alice))
+		got := run(p, luacall.Retain(luacall.RetainArgs{
+			Lock: p.lock, ID: alice, As: carol, Until: p.now() + 3_600_000_000, Most: 2_000, Channel: p.channel,
+		}))
+		require.Equal(t, luacall.Done, got.Status)
+		p.holds(map[string]string{carol: "1"}, 2_000)
 	})
 }
 

@@ -19,8 +19,9 @@ type Lock struct {
 	name  string
 
 	// Of a hold that is released before its MinHold is over: until when the lock is retained, in µs of the server's
-	// clock, and as which id.
+	// clock, for how long at most, and as which id.
 	until int64
+	most  time.Duration
 	as    string
 }
 
@@ -84,8 +85,8 @@ func (l *Lock) Settled(string, store.Late) {}
 func (l *Lock) Serving([]string) store.Protocol { return l }
 
 // Retaining implements [store.Protocol].
-func (l *Lock) Retaining(until int64, as string) store.Protocol {
-	return &Lock{store: l.store, name: l.name, until: until, as: as}
+func (l *Lock) Retaining(until int64, most time.Duration, as string) store.Protocol {
+	return &Lock{store: l.store, name: l.name, until: until, most: most, as: as}
 }
 
 // stands is what look.sql returns of a name. Times are in µs of the server's clock.

@@ -136,7 +136,7 @@ func (s session) release(sql string, names []string, ids ...string) (all []parte
 		return all
 	}
 	untils, as := make([]int64, len(names)), make([]string, len(names))
-	found, err := s.Query(within(s), sql, names, ids, untils, as, "holdfast_lock")
+	found, err := s.Query(within(s), sql, names, ids, untils, as, "holdfast_lock", untils)
 	require.NoError(s, err)
 	for found.Next() {
 		var one parted
@@ -155,7 +155,7 @@ func (s session) release(sql string, names []string, ids ...string) (all []parte
 func (s session) releaseOne(name, id string) parted {
 	s.Helper()
 	one := parted{looked: true}
-	err := s.QueryRow(within(s), s.sql.telling.one, name, id, 0, "", "holdfast_lock").Scan(&one.heard, new(int64), new(string))
+	err := s.QueryRow(within(s), s.sql.telling.one, name, id, 0, "", "holdfast_lock", 0).Scan(&one.heard, new(int64), new(string))
 	if err == pgx.ErrNoRows {
 		return one
 	}

@@ -60,7 +60,9 @@ func (l *Lock) Release(ctx context.Context, id string) (reply store.ReleaseReply
 	var timeline string
 	sent := s.host.Clock.Now()
 	err = s.release(ctx, 1, func(b *pgx.Batch, by *releases) {
-		b.Queue(by.one, l.name, id, l.until, l.as, s.place().channel).QueryRow(func(row pgx.Row) error {
+		b.Queue(
+			by.one, l.name, id, l.until, l.as, s.place().channel, l.most.Microseconds(),
+		).QueryRow(func(row pgx.Row) error {
 			var heard bool
 			err := row.Scan(&heard, &micros, &timeline)
 			reply = released(err == nil, heard)
@@ -100,10 +102,11 @@ type freed struct{ done, looked, heard bool }
 
 func (s *Store) releaseAll(ctx context.Context, all []*store.Parting, of func(by *releases) string) error {
 	var names, ids, as []string
-	var until []int64
+	var until, most []int64
 	for _, one := range all {
 		l := one.Proto.(*Lock)
 		names, ids, until, as = append(names, l.name), append(ids, one.ID), append(until, l.until), append(as, l.as)
+		most = append(most, l.most.Microseconds())
 	}
 	var found []freed
 	var micros int64
@@ -111,7 +114,7 @@ func (s *Store) releaseAll(ctx context.Context, all []*store.Parting, of func(by
 	sent := s.host.Clock.Now()
 	err := s.release(ctx, len(all), func(b *pgx.Batch, by *releases) {
 		found = nil
-		b.Queue(of(by), names, ids, until, as, s.place().channel).Query(func(rows pgx.Rows) error {
+		b.Queue(of(by), names, ids, until, as, s.place().channel, most).Query(func(rows pgx.Rows) error {
 			for rows.Next() {
 				var one freed
 				if err := rows.Scan(&one.done, &one.looked, &one.heard, &micros, &timeline); err != nil {

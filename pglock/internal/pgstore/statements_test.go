@@ -217,6 +217,26 @@ func TestARenewalAfterAStepBackOfTheClock(t *testing.T) {
 	require.Equal(t, "t", r.run(t, "SELECT until <= clock_timestamp() + interval '2 hours' FROM holdfast_lock"))
 }
 
+// A lock is retained for no longer than its MinHold, though the clock was set back since its end was named (defect G56).
+func TestALockIsRetainedForNoLongerThanSaid(t *testing.T) {
+	t.Parallel()
+	r := newRows(t)
+	s := r.session(t)
+	s.insert("n")
+	hour, most := time.Now().Add(time.Hour).UnixMicro(), (2 * time.Second).Microseconds()
+	for of, args := range map[string][]any{
+		s.sql.telling.one:  {"n", "X", hour, "Z", "holdfast_lock", most},
+		s.sql.telling.all:  {[]string{"n"}, []string{"X"}, []int64{hour}, []string{"Z"}, "holdfast_lock", []int64{most}},
+		s.sql.telling.many: {[]string{"n"}, []string{"X"}, []int64{hour}, []string{"Z"}, "holdfast_lock", []int64{most}},
+	} {
+		s.exec("UPDATE holdfast_lock SET until = 'epoch', id = NULL")
+		require.True(t, s.acquire("n", "X", far).held)
+		s.exec(of, args...)
+		require.Equal(t, "t", r.run(t, "SELECT id = 'Z' AND until > 'epoch' AND "+
+			"until <= clock_timestamp() + interval '2 seconds' FROM holdfast_lock"), of)
+	}
+}
+
 // A take-over that is under way is not disturbed by the renewal of the hold before it.
 func TestARenewalBesideATakeOver(t *testing.T) {
 	t.Parallel()

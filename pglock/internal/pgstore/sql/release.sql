@@ -7,12 +7,16 @@
 -- and for that lock only a moment. Nothing is sent if no client listens for the release. The message has the id, which
 -- says who had the lock. If it cannot be sent, the client releases again by this statement without it.
 --
--- $1: name, $2: id, $3: until when the lock is retained, in microseconds (0: not), $4: as which id, $5: channel
+-- A clock that was set back since the end was named would come to it by that step later: so there is a bound from now on.
+--
+-- $1: name, $2: id, $3: until when the lock is retained, in microseconds (0: not), $4: as which id, $5: channel,
+-- $6: for how long at most, in microseconds
 -- returns: a client listens; the clock in microseconds; the timeline; nothing if the lock does not have the id
 UPDATE {{table}} AS l
 SET id = CASE WHEN to_timestamp($3::bigint / 1000000.0) > clock_timestamp() THEN $4::text END,
     until = CASE WHEN to_timestamp($3::bigint / 1000000.0) > clock_timestamp()
-        THEN to_timestamp($3::bigint / 1000000.0) ELSE 'epoch' END
+        THEN least(to_timestamp($3::bigint / 1000000.0), clock_timestamp() + $6::bigint * interval '1 microsecond')
+        ELSE 'epoch' END
 WHERE l.name = $1::text AND (SELECT id FROM {{table}} WHERE name = $1::text FOR NO KEY UPDATE) = $2::text
 RETURNING CASE WHEN l.wanted > clock_timestamp()
     THEN {{tell}} IS NOT NULL AND {{hurry}} IS NOT NULL ELSE false END,

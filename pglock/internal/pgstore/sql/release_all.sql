@@ -2,19 +2,21 @@
 -- skips a row that is locked, and gives no answer for it. How long the commit waits to send messages is set last: rows
 -- may take longer.
 --
--- $1: names, $2: ids, $3: until when each is retained, in microseconds (0: not), $4: as which id, $5: channel
+-- $1: names, $2: ids, $3: until when each is retained, in microseconds (0: not), $4: as which id, $5: channel,
+-- $6: for how long each at most, in microseconds
 -- returns, for each name in its order: it was released; the row could be looked at; a client listens; the clock in
 -- microseconds; the timeline
 WITH parting AS (
-    SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[]) WITH ORDINALITY
-        AS p (name, id, retain, as_id, nth)
+    SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $6::bigint[]) WITH ORDINALITY
+        AS p (name, id, retain, as_id, most, nth)
 ), locked AS MATERIALIZED (
     SELECT name, id FROM {{table}} WHERE name = ANY ($1::text[]) ORDER BY name FOR NO KEY UPDATE {{skip}}
 ), released AS (
     UPDATE {{table}} AS l
     SET id = CASE WHEN to_timestamp(p.retain / 1000000.0) > clock_timestamp() THEN p.as_id END,
         until = CASE WHEN to_timestamp(p.retain / 1000000.0) > clock_timestamp()
-            THEN to_timestamp(p.retain / 1000000.0) ELSE 'epoch' END
+            THEN least(to_timestamp(p.retain / 1000000.0), clock_timestamp() + p.most * interval '1 microsecond')
+            ELSE 'epoch' END
     FROM locked JOIN parting AS p USING (name)
     WHERE l.name = locked.name AND locked.id = p.id
     RETURNING p.nth,
