@@ -2,6 +2,7 @@ package serverclock
 
 import (
 	"context"
+	"math"
 	"testing"
 	"time"
 
@@ -89,4 +90,20 @@ func TestWhenAReleaseIsWorthRepeating(t *testing.T) {
 	require.Zero(t, Again(5000, 5001))
 	require.Equal(t, ms, Again(5000, 5000))
 	require.Equal(t, 3*ms, Again(5000, 3000))
+}
+
+// A time of which 32 bits are left is told as that, at once, and not as a clock that runs away (defect G67).
+func TestATimeThatWasCutIsToldAsThat(t *testing.T) {
+	for _, cut := range []int64{math.MinInt32, math.MaxInt32} {
+		var clocks Clocks
+		sent := 0
+		_, err := clocks.Send(t.Context(), func() time.Duration { return 0 }, Request{Node: "n"},
+			func(Window) (Answer, error) {
+				sent++
+				return Answer{TooLate: true, Now: cut}, nil
+			})
+		require.ErrorContains(t, err, "cuts numbers to 32 bits")
+		require.Equal(t, store.FaultDefinite, store.FaultOf(err))
+		require.Equal(t, 1, sent)
+	}
 }

@@ -5,7 +5,9 @@ package serverclock
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
+	"math"
 	"sync"
 	"time"
 
@@ -171,6 +173,15 @@ var errClock = &store.Failure{
 	Fault: store.FaultTransient, Err: errors.New("the clock of the server is changing too fast"),
 }
 
+// cut reports a time of which a server kept 32 bits: what a conversion leaves that cannot represent it.
+func cut(micros int64) bool { return micros < 0 || micros == math.MaxInt32 }
+
+// errCut is returned for a request that was late by a time that is none. No other request fares better.
+func errCut(micros int64) error {
+	return &store.Failure{Fault: store.FaultDefinite, Err: fmt.Errorf("it tells a time that makes no sense (%d µs): a "+
+		"server that cuts numbers to 32 bits, as miniredis does on a 32-bit system, cannot keep locks", micros)}
+}
+
 // Send sends one request that must not be carried out late. Send tells its function until when, by the node's clock. A
 // process that stops between the two sends the request when its time is over, and the node refuses it.
 //
@@ -197,6 +208,9 @@ func (c *Clocks) Send(
 	for range 3 {
 		window := c.window(r, at)
 		answer, err := send(window)
+		if err == nil && answer.TooLate && cut(answer.Now) {
+			return store.Receipt{Since: at, Late: store.Late(window.NotAfter)}, errCut(answer.Now)
+		}
 		c.Observe(r.Node, at, now(), answer.Now)
 		receipt = store.Receipt{Since: at, Late: store.Late(window.NotAfter)}
 		switch {
