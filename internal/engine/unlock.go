@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"math"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
@@ -245,8 +246,9 @@ func (k *Key) hasHeir(g *Grant) bool {
 
 // lendLocked sets spare tokens apart. What the store just granted has the newest token; where others of this process
 // wait behind its waiter, or may soon, its first Hold takes the lowest of the spare ones instead, and the rest are for
-// them.
+// them. How many there are stands in an answer, which may be any number: each that is lent lies at or below the newest.
 func (g *Grant) lendLocked(h *hold.Hold, spare int64) {
+	spare = min(max(spare, 0), math.MaxInt16)
 	g.fence, g.spare = g.fence-spare, int16(spare)
 	h.Fence = g.fence
 }

@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	// maxOwed bounds what is to be released. Whatever is forgotten ends with its lease.
+	// maxOwed bounds what is to be released. Whatever is forgotten ends with its lease; what no lease ends is not
+	// forgotten.
 	maxOwed = 1 << 16
 	// placeLife is for how long a place in the store's queue is released in vain. It has no lease: it stands while its
 	// client is heard of, and without that as long as the queue is kept.
@@ -120,7 +121,7 @@ func (l *ledger) add(one entry) (until time.Duration) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.count >= maxOwed {
+	if l.count >= maxOwed && one.end != never {
 		s.cfg.Warn("too many releases are pending: this lock stays taken until its lease ends",
 			"lock", one.Proto.Name())
 		return one.end

@@ -27,6 +27,8 @@ type plainLock struct {
 
 func (p plainLock) Key() string { return p.key }
 
+func (p plainLock) Name() string { return p.key }
+
 func (plainLock) Traits() *store.Traits { return &store.Traits{} }
 
 func (p plainLock) Release(id string, sharded, wantNow bool) *luacall.Call[luacall.ReleaseReply] {
@@ -122,5 +124,32 @@ func TestAHungNodeHoldsUpReleasesOfNoOther(t *testing.T) {
 		c.low.Thaw()
 		time.Sleep(10 * time.Second)
 		require.False(t, c.low.Miniredis().Exists(lowKey))
+	})
+}
+
+// lastingLock is a lock that no lease ends, as in etcd.
+type lastingLock struct{ plainLock }
+
+func (lastingLock) Traits() *store.Traits { return &store.Traits{Lasts: true} }
+
+// Where more is to be released than is remembered, what has a lease is left to it. What no lease ends is released all
+// the same: it would be taken until its client is closed (defect G12).
+func TestWhatNoLeaseEndsIsReleasedHoweverMuchIsOwed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newHalves(t)
+		c.sender.cfg.Warn = func(string, ...any) {}
+		leased, lasting := c.hold(t, lowKey), c.hold(t, highKey)
+		lasting.Proto = c.store.Bind(lastingLock{plainLock{key: highKey}})
+		c.sender.ledger.mu.Lock()
+		c.sender.ledger.count += maxOwed
+		c.sender.ledger.mu.Unlock()
+		c.sender.Disown(leased)
+		c.sender.Disown(lasting)
+		time.Sleep(time.Second)
+		require.True(t, c.low.Miniredis().Exists(lowKey), "its lease will end")
+		require.False(t, c.high.Miniredis().Exists(highKey))
+		c.sender.ledger.mu.Lock()
+		c.sender.ledger.count -= maxOwed
+		c.sender.ledger.mu.Unlock()
 	})
 }

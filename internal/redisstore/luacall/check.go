@@ -69,9 +69,15 @@ func checkLevels(count int64) error {
 }
 
 // checkUntil refuses a time of a server's clock that Lua's numbers cannot tell from others.
-func checkUntil(micros int64) error {
-	if micros < 1 || micros > maxExact {
-		return fmt.Errorf("a time of %d us is not between 1 and %d", micros, int64(maxExact))
+func checkUntil(micros int64) error { return checkExact("time", " us", micros) }
+
+// checkToken refuses a token that no hold can have.
+func checkToken(token int64) error { return checkExact("token", "", token) }
+
+// checkExact refuses a number that Lua does not count exactly.
+func checkExact(what, unit string, n int64) error {
+	if n < 1 || n > maxExact {
+		return fmt.Errorf("a %s of %d%s is not between 1 and %d", what, n, unit, int64(maxExact))
 	}
 	return nil
 }

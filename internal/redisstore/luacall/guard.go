@@ -29,7 +29,7 @@ const MaxGuarded = 4000
 // Guard carries out one command on a key, unless a newer fencing token was seen there.
 func Guard(a GuardArgs) *Call[GuardReply] {
 	err := check("guard", checkKey("key", a.Key), checkKey("token", a.Token), checkTTL("TTL", a.TTL),
-		checkUntil(a.Fence), checkKey("command", a.Command))
+		checkToken(a.Fence), checkKey("command", a.Command))
 	if err == nil && len(a.Args) > MaxGuarded {
 		err = fmt.Errorf("lua: guard: %d arguments are more than %d", len(a.Args), MaxGuarded)
 	}
