@@ -137,6 +137,32 @@ func (e *ReleaseError) Error() string {
 // Is makes a ReleaseError match ErrUnconfirmed.
 func (e *ReleaseError) Is(target error) bool { return target == ErrUnconfirmed }
 
+// TransactionError is the error of a Break after which transactions of PostgreSQL keep the lock from everybody: those
+// of pglock.Tx that are still open, or somebody's who has locked the row by hand. No hold has the lock then, or its row
+// cannot be written. Others find the lock busy until the transactions end, so it matches ErrBusy. Its text has the
+// statements that end them: what they have written is then rolled back.
+type TransactionError struct {
+	Name         string
+	Kind         Kind
+	Transactions []Transaction // the oldest first
+}
+
+// Error implements error.
+func (e *TransactionError) Error() string {
+	s := fmt.Sprintf("holdfast: %s cannot be taken from transactions that have locked its row: ",
+		grant(e.Kind, e.Name))
+	for i, one := range e.Transactions {
+		if i > 0 {
+			s += "; "
+		}
+		s += one.String()
+	}
+	return s
+}
+
+// Is makes a TransactionError match ErrBusy.
+func (e *TransactionError) Is(target error) bool { return target == ErrBusy }
+
 // ReentryError says that the context of a call carries a hold of the lock already, and that the handle was made with
 // NonReentrant. Nothing was sent, and the hold is what it was.
 type ReentryError struct {

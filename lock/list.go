@@ -37,9 +37,9 @@ type Entry struct {
 	Since time.Time
 }
 
-// Free reports that nobody holds the lock and nobody is known to wait: the entry says only that its name was in use
-// within the last days, or that a semaphore or latch exists.
-func (e *Entry) Free() bool { return e.Held == 0 && e.Waiters == 0 }
+// Free reports that nobody holds the lock, nobody is known to wait, and no transaction keeps it from others: the entry
+// says only that its name was in use within the last days, or that a semaphore or latch exists.
+func (e *Entry) Free() bool { return e.Held == 0 && e.Waiters == 0 && len(e.Transactions) == 0 }
 
 // Leak is a key that should expire and never will: nobody renews it, and nothing but operate.Free ends it. This module
 // and Redisson write such keys with an expiry in one step, so a leak comes from another program, or from PERSIST.

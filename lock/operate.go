@@ -32,6 +32,9 @@ type Info struct {
 	// Truncated says that Holders or Queue is incomplete. Holders is then a sample; Queue is the beginning of a fair
 	// lock's queue.
 	Truncated bool
+	// Transactions are those of PostgreSQL that keep the lock from everybody else, whoever holds it. Other stores have
+	// none.
+	Transactions []Transaction
 }
 
 // Waiter is one call that waits.
@@ -52,6 +55,30 @@ type Holder struct {
 	Owner string        // what the holder's client says of itself, if it does and this one asks
 }
 
+// Transaction is one of PostgreSQL that has locked the row of a lock, by pglock.Tx or by hand. Nobody else gets the
+// lock before it ends, even if the hold is over, and Break does not end it.
+type Transaction struct {
+	PID      int64         // of its session; 0: it is prepared
+	Prepared string        // the name by which it was prepared
+	Open     time.Duration // how long it has been open, in whole seconds; 0 also if this user may not see that
+	State    string        // what its session does, as pg_stat_activity says; "" if this user may not see that
+}
+
+// String names the transaction, and the statement that ends it.
+func (t Transaction) String() string {
+	what := fmt.Sprintf("session %d", t.PID)
+	end := fmt.Sprintf("SELECT pg_terminate_backend(%d)", t.PID)
+	if t.PID == 0 {
+		what, end = "a prepared transaction", "ROLLBACK PREPARED '"+strings.ReplaceAll(t.Prepared, "'", "''")+"'"
+	} else if t.State != "" {
+		what += " (" + t.State + ")"
+	}
+	if t.Open > 0 {
+		what += fmt.Sprintf(" for %v", t.Open)
+	}
+	return what + ": " + end + " ends it"
+}
+
 // Inspect asks the store who holds the lock, in one round trip.
 func (l *Lock) Inspect(ctx context.Context) (Info, error) {
 	parts, err := l.open(ctx)
@@ -63,6 +90,9 @@ func (l *Lock) Inspect(ctx context.Context) (Info, error) {
 		return Info{}, err
 	}
 	info := Info{Held: seen.Held, Waiters: seen.Waiters, Truncated: seen.Truncated}
+	for _, t := range seen.Transactions {
+		info.Transactions = append(info.Transactions, Transaction(t))
+	}
 	for _, w := range seen.Queue {
 		info.Queue = append(info.Queue, Waiter(w))
 	}
@@ -80,7 +110,9 @@ func (l *Lock) Inspect(ctx context.Context) (Info, error) {
 // it watches its key from then on. Where that is lost, and on other stores, it learns with its next renewal, within a
 // third of its lease. Either can go on working until then; only fencing tokens stop its writes. Break takes two round
 // trips, so that it cannot hit a hold granted in the meantime. It also ends a lock without expiry, which Lock refuses
-// with ErrKeyConflict. If nobody holds the lock, the error is ErrNotHeld.
+// with ErrKeyConflict. If nobody holds the lock, the error is ErrNotHeld. If transactions of PostgreSQL keep it from
+// others all the same, whether there was a hold to break or not, the error is a *TransactionError, which says how to
+// end them.
 func (l *Lock) Break(ctx context.Context) error {
 	parts, err := l.open(ctx)
 	if err != nil {

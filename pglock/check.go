@@ -22,8 +22,9 @@ const (
 	// oldTransaction is from when on a transaction counts that has locked rows of the table.
 	oldTransaction = 10 * time.Second
 
-	oldestForHOT  = 10_000  // dead row versions, above which pruning does not keep up
-	largeForLocks = 8 << 20 // bytes of a table with so many dead versions
+	// manyDead is from how many dead row versions on there are too many, if they outnumber the rows: autovacuum, which
+	// begins at 2,000, and each look at a page do not get rid of them.
+	manyDead = 10_000
 
 	// fullQueue is from when on a queue of notifications is going to be full: usually it is empty.
 	fullQueue  = 0.25
@@ -149,9 +150,10 @@ func bloat(s *pgstore.Server) lock.Finding {
 	case s.OldestSnapshot > oldSnapshot:
 		return warning("bloat", "a transaction has been open for %v, and keeps old versions of rows from being "+
 			"removed: every request reads those of its lock; end it", s.OldestSnapshot.Round(time.Second))
-	case s.DeadVersions > oldestForHOT && s.SizeByte > largeForLocks:
-		return warning("bloat", "the table has %d dead row versions and %d MB: look for transactions, replication "+
-			"slots or prepared transactions that keep them", s.DeadVersions, s.SizeByte>>20)
+	case s.DeadVersions > manyDead && s.DeadVersions > s.Rows:
+		return warning("bloat", "the table has %d dead row versions beside %d rows, and %d kB: every request reads "+
+			"those of its lock; look for transactions, replication slots or prepared transactions that keep them",
+			s.DeadVersions, s.Rows, s.SizeByte>>10)
 	}
 	return ok("bloat", "the table has %d dead row versions and %d kB, and no transaction that this user may see is old",
 		s.DeadVersions, s.SizeByte>>10)
@@ -179,13 +181,7 @@ func (c *Client) transactions(ctx context.Context) lock.Finding {
 	}
 	var said []string
 	for _, t := range found {
-		end := fmt.Sprintf("session %d (%s) for %v: SELECT pg_terminate_backend(%d) ends it",
-			t.PID, t.State, t.Open, t.PID)
-		if t.PID == 0 {
-			name := "'" + strings.ReplaceAll(t.Prepared, "'", "''") + "'"
-			end = fmt.Sprintf("a prepared transaction for %v: ROLLBACK PREPARED %s ends it", t.Open, name)
-		}
-		said = append(said, end)
+		said = append(said, lock.Transaction(t).String())
 	}
 	if len(said) > 0 {
 		return warning("transactions", "rows of the table are locked, by Tx or by hand, and whatever the leases are, "+
@@ -202,7 +198,8 @@ func (c *Client) notifications(ctx context.Context, usage float64) lock.Finding 
 	case err == nil && usage > fullQueue:
 		return warning("notifications", "the queue of notifications is %.0f %% full: %s", 100*usage, whoListens)
 	case err == nil:
-		return ok("notifications", "waiters hear of the releases of other processes at once")
+		return ok("notifications", "waiters hear of the releases of other processes at once, and the queue of "+
+			"notifications is %.0f %% full", 100*usage)
 	case errors.Is(err, pgstore.ErrDeaf):
 		return warning("notifications", "%v, as behind a pooler in transaction mode: waiters notice "+
 			"the releases of other processes when they poll, every %v (MaxPoll)", err, c.core.MaxPoll)

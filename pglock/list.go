@@ -72,6 +72,9 @@ func (c *Client) entry(row pgstore.Row) lock.Entry {
 	if row.Fence > 0 {
 		e.Since = time.UnixMicro(row.Fence)
 	}
+	for _, t := range row.Transactions {
+		e.Transactions = append(e.Transactions, lock.Transaction(t))
+	}
 	if row.Wanted {
 		e.Waiters = 1
 	}

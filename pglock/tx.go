@@ -40,7 +40,8 @@ import (
 // Tx locks the row of the lock (FOR KEY SHARE), and the transaction keeps that lock to its end. Renewals and unlock
 // pass it. Other clients find the lock busy until then, even if unlock, MaxHold, Break or the end of the lease has
 // ended the hold, and Export waits. The hold passes to no other caller of this process without a request. So end the
-// transaction soon: no client is told of its end, and waiters ask again every 50 ms.
+// transaction soon: no client is told of its end, and waiters ask again every 50 ms. Inspect, List and Check name it
+// while it is open, and Break, which cannot end it, returns a *lock.TransactionError.
 //
 // The transaction may be committed after the hold has ended: no other caller has had the lock before that. Commit under
 // a context that does not end with the hold, as above. Under the hold's, pgx would close the connection in the middle

@@ -168,7 +168,8 @@ func TestTheNextComesAfterTheCommit(t *testing.T) {
 			require.ErrorIs(t, ended(t, held), lock.ErrLost)
 		},
 		"Break": func(t *testing.T, _ arena, c *pglock.Client, held context.Context, _ func() error) {
-			require.NoError(t, c.Lock("n").Break(within(t)))
+			var kept *lock.TransactionError
+			require.ErrorAs(t, c.Lock("n").Break(within(t)), &kept)
 			require.ErrorIs(t, ended(t, held), lock.ErrLost)
 		},
 		"Close": func(t *testing.T, _ arena, c *pglock.Client, held context.Context, _ func() error) {

@@ -41,7 +41,7 @@ func says(t *testing.T, all map[string]lock.Finding, name string, level lock.Lev
 	require.Contains(t, all[name].Text, text)
 }
 
-// A server on which nothing is wrong, and then one thing after the other is.
+// A server on which nothing is wrong, and then one thing after the other is. (defect G22)
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, "fsync=on")
@@ -70,14 +70,23 @@ func TestCheck(t *testing.T) {
 
 	t.Run("bloat", func(t *testing.T) {
 		taken(t, c.Lock("hot"))
-		server.Run(t, "BEGIN; INSERT INTO holdfast_lock (name) SELECT 'dead' || i || repeat('x', 900) "+
+		server.Run(t, "BEGIN; INSERT INTO holdfast_lock (name) SELECT 'dead' || i "+
 			"FROM generate_series(1, 20000) i; ROLLBACK; SELECT pg_stat_force_next_flush()")
 		eventually(t, func() bool {
 			return strings.Contains(found(t, c)["bloat"].Text, "look for transactions")
 		}, "the dead row versions are told")
-		says(t, found(t, c), "bloat", lock.LevelWarning, "dead row versions and")
+		says(t, found(t, c), "bloat", lock.LevelWarning, "dead row versions beside 1 rows")
 		server.Run(t, "VACUUM (FULL) holdfast_lock")
 		eventually(t, func() bool { return found(t, c)["bloat"].Level == lock.LevelOK }, "they are gone")
+	})
+
+	t.Run("notifications", func(t *testing.T) {
+		says(t, found(t, c), "notifications", lock.LevelOK, "0 % full")
+		server.Run(t, "ALTER FUNCTION pg_catalog.pg_notification_queue_usage() RENAME TO usage_before; "+
+			"CREATE FUNCTION pg_catalog.pg_notification_queue_usage() RETURNS float8 LANGUAGE sql AS 'SELECT 0.3::float8'")
+		says(t, found(t, c), "notifications", lock.LevelWarning, "30 % full")
+		server.Run(t, "DROP FUNCTION pg_catalog.pg_notification_queue_usage(); "+
+			"ALTER FUNCTION pg_catalog.usage_before() RENAME TO pg_notification_queue_usage")
 	})
 
 	t.Run("table", func(t *testing.T) {

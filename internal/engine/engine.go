@@ -236,15 +236,7 @@ func (e *Engine) unavailable(p store.Protocol, err error) error {
 	if errors.As(err, &impossible) {
 		return impossible.Err
 	}
-	return &callError{kind: e.unserving(err), of: p, cause: ours(err)}
-}
-
-// unserving is what callers are told of a request that was not served because of err, and that is not impossible.
-func (e *Engine) unserving(err error) error {
-	if store.FaultOf(err) == store.FaultConflict {
-		return e.cfg.Errors.KeyConflict
-	}
-	return e.cfg.Errors.silence(err)
+	return &callError{kind: e.cfg.Errors.unserving(err), of: p, cause: ours(err)}
 }
 
 // Closed reports whether Close was called.

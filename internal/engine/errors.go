@@ -21,6 +21,7 @@ type Errors struct {
 	// These are what callers are told in place of Unavailable, which they wrap. They name the store.
 	Silent error // it does not answer, or answers with an error
 	Denied error // it answers, and refuses the client
+	Locked error // it answers that somebody else's transaction has locked the row
 
 	// Lost makes the error that a lost hold's context ends with.
 	Lost func(of store.Rules, reason hold.Reason, cause error) error
@@ -28,18 +29,32 @@ type Errors struct {
 	Reentry func(of store.Rules, place string) error
 	// Release makes the error of an unlock whose release the store has not confirmed. It matches Unconfirmed alone.
 	Release func(of store.Rules, until time.Time, cause error) error
+	// Barred makes the error of a Break that leaves a lock with transactions which keep it from others. It may be nil
+	// where the store has none.
+	Barred func(of store.Rules, by []store.Transaction) error
 }
 
 // silence is what a caller is told of an error after which nobody knows who holds the lock.
 func (w *Errors) silence(err error) error {
-	if store.Denied(err) {
+	switch {
+	case store.Denied(err):
 		return w.Denied
+	case store.Locked(err) && w.Locked != nil:
+		return w.Locked
 	}
 	return w.Silent
 }
 
+// unserving is what callers are told of a request that was not served because of err, and that is not impossible.
+func (w *Errors) unserving(err error) error {
+	if store.FaultOf(err) == store.FaultConflict {
+		return w.KeyConflict
+	}
+	return w.silence(err)
+}
+
 // Unanswered says what callers are told of a request that the store did not serve: what it is, and why.
-func (w *Errors) Unanswered(err error) (kind, cause error) { return w.silence(err), ours(err) }
+func (w *Errors) Unanswered(err error) (kind, cause error) { return w.unserving(err), ours(err) }
 
 // callError is an error of the public vocabulary with what lies behind it. Both match errors.Is, and
 // the text names the lock. For example, a Lock whose context ended while another held the lock matches ErrBusy and

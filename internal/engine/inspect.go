@@ -40,6 +40,8 @@ type Seen struct {
 	Waiters   int
 	Queue     []Queued // known waiters: here, and in a queue that the store keeps
 	Truncated bool     // there are more holders, or more in the queue, than are told of
+
+	Transactions []store.Transaction // that keep the lock from others, whoever has it
 }
 
 // Queued is one waiter.
@@ -74,7 +76,7 @@ func (e *Engine) Inspect(ctx context.Context, p store.Protocol) (Seen, error) {
 	}
 	seen := Seen{
 		Queue: e.queue(p, reply), Held: len(reply.Holders) + int(reply.More),
-		Truncated: reply.More+reply.QueueMore > 0,
+		Truncated: reply.More+reply.QueueMore > 0, Transactions: reply.Transactions,
 	}
 	seen.Waiters = len(seen.Queue) + int(reply.QueueMore)
 	if !p.Traits().Queues {
@@ -165,6 +167,8 @@ var errBroken = errors.New("broken by this client")
 // Breaking takes two steps, and between them the holder may have changed: the first has released, and another holds.
 // The release names the id that was looked at, and so takes nothing from the newcomer. Such a Break has done what was
 // asked for, as the holder that the caller meant is gone.
+//
+// A transaction that keeps the lock from others is no hold, and no release ends it: the error names it.
 func (e *Engine) Break(ctx context.Context, p store.Protocol) error {
 	broken, held := 0, 0
 	for {
@@ -174,18 +178,32 @@ func (e *Engine) Break(ctx context.Context, p store.Protocol) error {
 		}
 		for _, holder := range reply.Holders {
 			if _, err := e.breakHold(ctx, p, holder.ID); err != nil {
-				return err
+				return e.barred(ctx, p, err)
 			}
 		}
 		broken += len(reply.Holders)
 		held = max(held, len(reply.Holders)+int(reply.More))
 		switch {
 		case broken == 0:
-			return e.notHeld(p)
+			return e.barred(ctx, p, e.notHeld(p))
 		case len(reply.Holders) == 0, broken >= held:
-			return nil
+			return e.barred(ctx, p, nil)
 		}
 	}
+}
+
+// barred is the error of a break that ended with err: if transactions keep the lock from everybody now, it names them.
+// They keep it from nobody if a waiter could take it meanwhile.
+func (e *Engine) barred(ctx context.Context, p store.Protocol, err error) error {
+	if !p.Traits().Transactions {
+		return err
+	}
+	now, failed := e.look(ctx, p)
+	undone := err != nil && !errors.Is(err, e.cfg.Errors.NotHeld)
+	if failed != nil || len(now.Transactions) == 0 || len(now.Holders) > 0 && !undone {
+		return err
+	}
+	return e.cfg.Errors.Barred(p, now.Transactions)
 }
 
 // BreakOne takes one hold from its holder. It is told NotHeld if there is no such hold, unless an earlier
@@ -201,7 +219,7 @@ func (e *Engine) BreakOne(ctx context.Context, p store.Protocol, id string) erro
 	if err == nil && status == store.Gone {
 		return e.notHeld(p)
 	}
-	return err
+	return e.barred(ctx, p, err)
 }
 
 // breakHold takes one hold by its id, which no later hold will have: a copy of the request that comes late takes

@@ -332,7 +332,7 @@ func (e *Engine) gaveUp(limited, ctx context.Context, told word) error {
 	case told.failure == nil:
 		v.kind, v.cause = e.cfg.Errors.silence(nil), errNoAnswer
 	default:
-		v.kind, v.cause = e.unserving(told.failure), ours(told.failure)
+		v.kind, v.cause = e.cfg.Errors.unserving(told.failure), ours(told.failure)
 	}
 	if ctx.Err() != nil {
 		v.ctxErr = ContextError(ctx)

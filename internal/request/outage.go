@@ -85,13 +85,14 @@ func (s *Sender) Renewed(ev Event, confirmed, failed int) {
 		s.outages.end(what, now-s.cfg.Lease/3)
 		return
 	}
-	if confirmed > 0 {
+	if confirmed > 0 || store.Locked(ev.Err) {
 		s.outages.end(subject{node: ev.Node}, now)
 	}
 	if silent(ev.Err) && confirmed == 0 && s.outages.begin(s, ev) {
 		return
 	}
-	if !s.outages.note(what, ev.Sent, now, !silent(ev.Err)) {
+	passes := silent(ev.Err) || store.Locked(ev.Err) // others lock a row for a moment
+	if !s.outages.note(what, ev.Sent, now, !passes) {
 		return
 	}
 	s.warn("renewals fail, and are repeated until the leases end", ev, "holds", failed)
@@ -154,7 +155,7 @@ func answers(err error) bool {
 	}
 	kind, known := store.FaultOf(err), (*store.Failure)(nil)
 	var short *store.ShortfallError
-	return kind == store.FaultConflict || store.Denied(err) || errors.As(err, &short) ||
+	return kind == store.FaultConflict || store.Denied(err) || store.Locked(err) || errors.As(err, &short) ||
 		kind == store.FaultDefinite && errors.As(err, &known) && known.Answered
 }
 

@@ -22,6 +22,7 @@ type Failure struct {
 	Fault    Fault
 	Answered bool // the error is what the database answered
 	Denied   bool // that it refuses this client
+	Locked   bool // that somebody else's transaction has locked the row; it serves all else
 	Err      error
 }
 
@@ -130,6 +131,12 @@ func sortOut(err error) Fault {
 		return known.Fault
 	}
 	return FaultAmbiguous
+}
+
+// Locked reports that the database answered that somebody else's transaction has locked the row.
+func Locked(err error) bool {
+	var known *Failure
+	return errors.As(err, &known) && known.Locked
 }
 
 // Denied reports that the database refused this client.

@@ -103,6 +103,8 @@ type Traits struct {
 	Keeps   bool // a grant may be idle in its process: the store tells that others wait, by its marked id
 	Notes   bool // the holder can say something of itself: the protocol is a Noter
 	MinHold bool // a release can retain the lock for a time: Retaining
+	// Transactions of the application may keep the lock from others, and no release ends them: Inspect tells them.
+	Transactions bool
 
 	// Under decides about a request whose context carries a live hold of another mode of the same key: it passes the
 	// queue, with that hold's id in Ask.Under; it is refused; or neither, and it waits like any other. It is nil for

@@ -123,4 +123,14 @@ type InspectReply struct {
 	Subscribers int64 // of the channel, at this node; negative: the server does not say
 	Queue       []Queued
 	QueueMore   int64 // waiters that were not looked at; some of them may be dead
+
+	Transactions []Transaction // that keep the lock from others, whoever has it
+}
+
+// Transaction is one of a database, of the application or an operator, that has locked the row of a lock.
+type Transaction struct {
+	PID      int64  // of its session; 0: it is prepared
+	Prepared string // its name then
+	Open     time.Duration
+	State    string // what its session does; "" if this user may not see it
 }

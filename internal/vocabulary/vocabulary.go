@@ -20,6 +20,14 @@ func Errors(of string) engine.Errors {
 		Unavailable: lock.ErrUnavailable, KeyConflict: lock.ErrKeyConflict, Exported: lock.ErrExported,
 		Silent: unavailable("holdfast: " + of + " is unavailable"),
 		Denied: unavailable("holdfast: " + of + " denies access"),
+		Locked: unavailable("holdfast: a transaction has locked the row of the lock"),
+		Barred: func(of store.Rules, by []store.Transaction) error {
+			e := &lock.TransactionError{Name: of.Name(), Kind: lock.Kind(of.Traits().Kind)}
+			for _, one := range by {
+				e.Transactions = append(e.Transactions, lock.Transaction(one))
+			}
+			return e
+		},
 		Lost: func(of store.Rules, reason hold.Reason, cause error) error {
 			return &lock.LostError{
 				Name: of.Name(), Kind: lock.Kind(of.Traits().Kind), Reason: lock.LossReason(reason), Err: cause,

@@ -195,13 +195,14 @@ func (s *Store) connection(ctx context.Context, l *lane, spare bool, at time.Tim
 	return nil, nil, unsent(err)
 }
 
-// sendOn sends a request that has to be answered by a time. The server may work on it until the end: if it is given up
-// before, it may be that the connection was forgotten, or that another transaction has what it waits for.
+// sendOn sends a request that has to be answered by a time. Where standbys are counted, there is time until the end.
+// The server waits for no row for so long that its answer, that the row is locked, would come too late: without one the
+// connection would be lost, and nobody would know of the row.
 func (s *Store) sendOn(conn *pgx.Conn, at, end time.Time, r request) error {
 	ctx, cancel := context.WithDeadline(s.conns.life, at)
 	defer cancel()
 	delete(conn.PgConn().CustomData(), warned)
-	limit := max(time.Until(end), time.Millisecond)
+	limit := max(time.Until(at)*3/4, time.Millisecond)
 	committed, counts := false, r.relied && s.replicas > 0
 	var has copies
 	b := &pgx.Batch{}

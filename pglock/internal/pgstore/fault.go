@@ -43,6 +43,8 @@ func meaning(err error) error {
 		return &store.Failure{Fault: store.FaultDefinite, Answered: true, Denied: true, Err: err}
 	case refused.Code == tooLarge:
 		return &grownError{err}
+	case refused.Code == notInTime && refused.Where != "":
+		return &store.Failure{Fault: store.FaultTransient, Answered: true, Locked: true, Err: err}
 	}
 	fault := store.FaultDefinite
 	switch {
@@ -59,6 +61,10 @@ func denied(code string) bool { return code == noRight || strings.HasPrefix(code
 
 // noRight is the code of a right that is missing.
 const noRight = "42501"
+
+// notInTime is the code of a lock that was not free in time: of a row, if the server says where that was (Where), and
+// otherwise of the table, with which nothing can be done then.
+const notInTime = "55P03"
 
 // tooLarge is the code of a number that its type has no room for. Only a token can be that, which somebody wrote into
 // the table.

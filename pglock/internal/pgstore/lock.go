@@ -58,7 +58,8 @@ func (l *Lock) Inherits(string) bool { return true }
 func (l *Lock) Traits() *store.Traits { return &traits }
 
 // The store is not told how many levels a hold has: each would cost a commit, and nothing depends on it.
-var traits = store.Traits{Kind: string(lock.KindLock), Passes: true, InSets: true, MinHold: true, Notes: true}
+var traits = store.Traits{Kind: string(lock.KindLock), Passes: true, InSets: true, MinHold: true, Notes: true,
+	Transactions: true}
 
 // errUnsupported is never seen: package pglock does not offer what this store lacks.
 var errUnsupported = errors.New("PostgreSQL keeps no such thing")
@@ -358,8 +359,10 @@ func (l *Lock) Inspect(ctx context.Context) (store.InspectReply, error) {
 	var id *string
 	var left *int64
 	var wanted bool
-	err := l.store.query(ctx, "inspect", l.store.place().sql.inspect, []any{l.name}, func(row pgx.Row) error {
-		err := row.Scan(&id, &left, &reply.Fence, &wanted)
+	var by lockers
+	at := l.store.place()
+	err := l.store.query(ctx, "inspect", at.sql.inspect, []any{at.name, l.name}, func(row pgx.Row) error {
+		err := row.Scan(&id, &left, &reply.Fence, &wanted, &by)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}
@@ -368,6 +371,7 @@ func (l *Lock) Inspect(ctx context.Context) (store.InspectReply, error) {
 	if err != nil {
 		return store.InspectReply{}, err
 	}
+	reply.Transactions = by.transactions()
 	if wanted {
 		reply.Subscribers = 1 // at least: nobody is counted
 	}

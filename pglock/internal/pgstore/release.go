@@ -11,7 +11,8 @@ import (
 )
 
 var errLocked = &store.Failure{
-	Fault: store.FaultTransient, Answered: true, Err: errors.New("another transaction has locked the row"),
+	Fault: store.FaultTransient, Answered: true, Locked: true,
+	Err: errors.New("another transaction has locked the row"),
 }
 
 // release sends what frees locks. Nobody relies on a release but those who wait for it: if a crash of the server

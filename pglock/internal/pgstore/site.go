@@ -77,14 +77,15 @@ func (s *Store) Site(ctx context.Context) (found Site, err error) {
 
 // Server is what is found of the server.
 type Server struct {
-	Version                int
-	Fsync, FullPages       bool
-	Standbys, Synchronous  int
-	StandbyNames           string
-	OldestSnapshot         time.Duration
-	DeadVersions, SizeByte int64
-	OldestID, OldestMulti  int64   // the ages of the oldest transaction id and of the oldest multixact id
-	QueueUsage             float64 // of notifications; 1: it is full
+	Version               int
+	Fsync, FullPages      bool
+	Standbys, Synchronous int
+	StandbyNames          string
+	OldestSnapshot        time.Duration
+	Rows, DeadVersions    int64 // of the table, as the statistics have them
+	SizeByte              int64
+	OldestID, OldestMulti int64   // the ages of the oldest transaction id and of the oldest multixact id
+	QueueUsage            float64 // of notifications; 1: it is full
 }
 
 // Server asks the server about what an operator should know.
@@ -93,33 +94,24 @@ func (s *Store) Server(ctx context.Context) (found Server, err error) {
 	err = s.alone(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		at := s.place()
 		return conn.QueryRow(ctx, at.sql.server, at.name).Scan(&found.Version, &found.Fsync, &found.FullPages,
-			&found.Standbys, &found.Synchronous, &found.StandbyNames, &oldest, &found.DeadVersions, &found.SizeByte,
-			&found.OldestID, &found.OldestMulti, &found.QueueUsage)
+			&found.Standbys, &found.Synchronous, &found.StandbyNames, &oldest, &found.Rows, &found.DeadVersions,
+			&found.SizeByte, &found.OldestID, &found.OldestMulti, &found.QueueUsage)
 	})
 	found.OldestSnapshot = time.Duration(oldest) * time.Second
 	return found, err
 }
 
-// Transaction is one that has locked rows of the table.
-type Transaction struct {
-	PID      uint32 // of its session; 0: it is prepared
-	Prepared string // its name then
-	Open     time.Duration
-	State    string // what its session does
-}
-
 // Transactions asks which transactions have been open for a time and have locked rows of the table, the oldest first.
-func (s *Store) Transactions(ctx context.Context, open time.Duration) (all []Transaction, err error) {
+func (s *Store) Transactions(ctx context.Context, open time.Duration) (all []store.Transaction, err error) {
 	err = s.alone(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		rows, err := conn.Query(ctx, s.place().sql.transactions, s.place().name, int64(open.Seconds()))
 		if err != nil {
 			return err
 		}
-		all, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (t Transaction, err error) {
-			var pid, seconds int64
-			err = row.Scan(&pid, &t.Prepared, &seconds, &t.State)
-			t.PID, t.Open = uint32(pid), time.Duration(seconds)*time.Second
-			return t, err
+		all, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (store.Transaction, error) {
+			var t locker
+			err := row.Scan(&t.PID, &t.Prepared, &t.Open, &t.State)
+			return t.transaction(), err
 		})
 		return err
 	})
@@ -150,21 +142,25 @@ type Row struct {
 	TTL    time.Duration
 	Fence  int64
 	Wanted bool // another client listens for the release
+
+	Transactions []store.Transaction // that have locked the row
 }
 
 // List reads a page of the table, in the order of names, behind one name. Pattern is one of LIKE.
 func (s *Store) List(ctx context.Context, pattern, behind string, most int) (rows []Row, err error) {
 	err = s.alone(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		found, err := conn.Query(ctx, s.place().sql.list, pattern, behind, most)
+		found, err := conn.Query(ctx, s.place().sql.list, s.place().name, pattern, behind, most)
 		if err != nil {
 			return err
 		}
 		rows, err = pgx.CollectRows(found, func(row pgx.CollectableRow) (r Row, err error) {
 			var id *string
 			var left *int64
-			if err = row.Scan(&r.Name, &id, &left, &r.Fence, &r.Wanted); err == nil && id != nil {
+			var by lockers
+			if err = row.Scan(&r.Name, &id, &left, &r.Fence, &r.Wanted, &by); err == nil && id != nil {
 				r.ID, r.TTL = *id, time.Duration(*left)*time.Millisecond
 			}
+			r.Transactions = by.transactions()
 			return r, err
 		})
 		return err

@@ -62,7 +62,13 @@ func statement(name, table string) string {
 			lines = append(lines, line)
 		}
 	}
-	return strings.TrimSpace(strings.ReplaceAll(strings.Join(lines, ""), "{{table}}", table))
+	text := strings.NewReplacer("{{table}}", table).Replace(strings.Join(lines, ""))
+	for place, part := range map[string]string{"{{lockers}}": "lockers", "{{locked by}}": "locked_by"} {
+		if strings.Contains(text, place) {
+			text = strings.ReplaceAll(text, place, statement(part, table))
+		}
+	}
+	return strings.TrimSpace(text)
 }
 
 func file(name string) string {
