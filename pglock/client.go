@@ -52,7 +52,7 @@ func NewClient(pool *pgxpool.Pool, opts *Options) (*Client, error) {
 	}
 	config := pool.Config()
 	table := pgstore.Table(o.Table)
-	st := pgstore.New(config, o.MaxConns, table, general.MaxPoll, o.MinReplicas)
+	st := pgstore.New(config, o.MaxConns, table, general.MaxPoll, o.MinReplicas, general.Lease)
 	return &Client{
 		core: client.New(general, client.Site{
 			Kind: Store, ClientID: id, Store: st, Server: servers(config.ConnConfig),

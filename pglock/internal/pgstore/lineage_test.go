@@ -29,7 +29,7 @@ func TestAnotherClusterIsRecognised(t *testing.T) {
 	config.ConnConfig.DialFunc = func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, network, servers[leads.Load()].Addr())
 	}
-	p := &peer{t: t, Store: New(config, 4, tableName, time.Hour, 0)}
+	p := &peer{t: t, Store: New(config, 4, tableName, time.Hour, 0, time.Hour)}
 	p.Start(store.Host{
 		Clock: watchdog.NewClock(), Limit: patience, Warn: func(string, ...any) {}, Heard: func(string) {},
 		Broken: func(string, string) {}, Missed: func() {}, Replaced: func() { p.replaced.Add(1) }, Client: "c",
@@ -53,14 +53,36 @@ func TestAnotherClusterIsRecognised(t *testing.T) {
 // same time may be answered in another order. A standby that was promoted may have less, and is told by its timeline.
 func TestALogThatGoesBack(t *testing.T) {
 	var o lineage
-	require.False(t, o.recognise("1", 100, 0))
-	require.False(t, o.recognise("1", 300, 100))
-	require.False(t, o.recognise("1", 200, 100), "the answer of a connection that was made before the last")
-	require.False(t, o.recognise("", 0, 300), "nothing is known")
-	require.True(t, o.recognise("1", 200, 300))
-	require.False(t, o.recognise("1", 210, 200))
-	require.False(t, o.observe("1"))
-	require.True(t, o.observe("2"))
-	require.False(t, o.recognise("1", 50, 210), "it is told already")
-	require.True(t, o.recognise("2", 60, 50))
+	require.False(t, o.recognise("1", 100, 0, 0))
+	require.False(t, o.recognise("1", 300, 100, 0))
+	require.False(t, o.recognise("1", 200, 100, 0), "the answer of a connection that was made before the last")
+	require.False(t, o.recognise("", 0, 300, 0), "nothing is known")
+	require.True(t, o.recognise("1", 200, 300, 0))
+	require.False(t, o.recognise("1", 210, 200, 0))
+	require.False(t, o.observe("1", 0))
+	require.True(t, o.observe("2", 0))
+	require.False(t, o.recognise("1", 50, 210, 0), "it is told already")
+	require.True(t, o.recognise("2", 60, 50, 0))
+}
+
+// The ends of leases are times of a server's clock for those who have known it for a lease. Before that they are trusted
+// on the timeline that was known, whichever of the two servers answers. (defect G19)
+func TestWhichClockIsTrusted(t *testing.T) {
+	const lease = 10 * time.Second
+	var o lineage
+	require.Empty(t, o.trusts(0, lease), "a client that begins knows no better")
+	o.observe("1", 0)
+	require.Equal(t, "1", o.trusts(0, lease))
+	o.observe("2", 5*time.Second)
+	require.Equal(t, "1", o.trusts(14*time.Second, lease))
+	require.Equal(t, "2", o.trusts(15*time.Second, lease))
+	require.Equal(t, "1", o.trusts(15*time.Second, 2*lease), "of one with a longer lease")
+	o.observe("1", 16*time.Second)
+	o.observe("2", 17*time.Second)
+	require.Equal(t, "1", o.trusts(26*time.Second, lease))
+	require.Equal(t, "2", o.trusts(27*time.Second, lease))
+	o.recognise("a", 100, 0, 27*time.Second)
+	o.recognise("b", 100, 100, 28*time.Second)
+	require.Equal(t, distrusted, o.trusts(37*time.Second, lease), "another cluster, whose timeline is called the same")
+	require.Equal(t, "2", o.trusts(38*time.Second, lease))
 }

@@ -126,8 +126,9 @@ type attempt struct {
 	take    func(b *pgx.Batch, notAfter int64) // queues what takes
 	names   []string                           // in order
 	id      string
-	waits   bool // somebody waits if the answer is "busy"
-	insists bool // a name without a row gets one, and what is free is asked for again
+	waits   bool   // somebody waits if the answer is "busy"
+	insists bool   // a name without a row gets one, and what is free is asked for again
+	trusted string // the timeline on which leases end by the server's clock, as the last request had it; "": any
 
 	listens []string // the names for whose releases this client waits
 	hears   bool     // it hears of them
@@ -217,10 +218,12 @@ func (a *attempt) mine() bool {
 	return slices.ContainsFunc(a.found, func(one stands) bool { return one.of(a.id) })
 }
 
-// decided reports the same of others, who have what the request wants. To take a hold over that others see is another
-// matter: it may stand.
+// decided reports the same of others, who have what the request wants, or may have it by the clock of another server. To
+// take a hold over that others see is another matter: it may stand.
 func (a *attempt) decided() bool {
-	return a.insists && slices.ContainsFunc(a.found, func(one stands) bool { return !one.free() })
+	return a.insists && slices.ContainsFunc(a.found, func(one stands) bool {
+		return !one.free() || one.id != "" && a.trusted != "" && a.trusted != one.timeline
+	})
 }
 
 // again is how soon to ask again for what others have.
@@ -284,11 +287,12 @@ func (l *Lock) Acquire(ctx context.Context, ask *store.Ask) (store.AcquireReply,
 		return err
 	}
 	a.take = func(b *pgx.Batch, notAfter int64) {
+		a.trusted = s.trusts(ask.Lease)
 		if ask.From != "" {
 			b.Queue(s.place().sql.adopt, l.name, ask.ID, lease, notAfter, ask.From).QueryRow(took)
 			return
 		}
-		b.Queue(s.place().sql.acquire, l.name, ask.ID, lease, notAfter).QueryRow(took)
+		b.Queue(s.place().sql.acquire, l.name, ask.ID, lease, notAfter, a.trusted).QueryRow(took)
 	}
 	receipt, err := s.timed(ctx, ask.Timing, a, func() bool { return reply.Status == store.Held })
 	if err != nil {
@@ -322,13 +326,16 @@ func (s *Store) AcquireAll(
 	ctx context.Context, members []store.Member, id string, when store.Timing,
 ) (reply store.AcquireAllReply, receipt store.Receipt, err error) {
 	names, leases := make([]string, len(members)), make([]int64, len(members))
+	longest := time.Duration(0)
 	for i, m := range members {
 		names[i], leases[i] = m.Proto.Key(), m.Lease.Milliseconds()
+		longest = max(longest, m.Lease)
 	}
 	var taken int64
 	a := &attempt{names: names, id: id, waits: true, insists: true}
 	a.take = func(b *pgx.Batch, notAfter int64) {
-		b.Queue(s.place().sql.acquireAll, names, id, leases, notAfter).QueryRow(func(row pgx.Row) error {
+		a.trusted = s.trusts(longest)
+		b.Queue(s.place().sql.acquireAll, names, id, leases, notAfter, a.trusted).QueryRow(func(row pgx.Row) error {
 			return row.Scan(&taken)
 		})
 	}

@@ -104,7 +104,7 @@ const lease = int64(time.Hour / time.Millisecond)
 
 func (s session) acquire(name, id string, notAfter int64) granted {
 	s.Helper()
-	return s.take(s.sql.acquire, name, id, lease, notAfter)
+	return s.take(s.sql.acquire, name, id, lease, notAfter, "")
 }
 
 func (s session) adopt(name, id, from string, notAfter int64) granted {
@@ -119,7 +119,7 @@ func (s session) acquireAll(names []string, id string, notAfter int64) bool {
 		leases[i] = lease
 	}
 	var taken int
-	require.NoError(s, s.QueryRow(within(s), s.sql.acquireAll, names, id, leases, notAfter).Scan(&taken))
+	require.NoError(s, s.QueryRow(within(s), s.sql.acquireAll, names, id, leases, notAfter, "").Scan(&taken))
 	require.Contains(s, []int{0, len(names)}, taken)
 	return taken > 0
 }
@@ -173,7 +173,7 @@ func (s session) renew(names []string, ids ...string) (all []renewed) {
 	for i := range leases {
 		leases[i] = 2 * lease
 	}
-	found, err := s.Query(within(s), s.sql.renew, names, ids, leases)
+	found, err := s.Query(within(s), s.sql.renew, names, ids, leases, "")
 	require.NoError(s, err)
 	for found.Next() {
 		var one renewed
@@ -259,7 +259,7 @@ func (r rows) openTable(t testing.TB, client string, table Table) *peer {
 	config, err := pgxpool.ParseConfig(r.url)
 	require.NoError(t, err)
 	p := &peer{t: t}
-	p.Store = New(config, 4, table, time.Hour, 0)
+	p.Store = New(config, 4, table, time.Hour, 0, time.Hour)
 	p.Start(store.Host{
 		Clock: watchdog.NewClock(), Limit: patience, Warn: func(string, ...any) {}, Heard: func(string) {},
 		Broken: func(string, string) {}, Missed: func() {},

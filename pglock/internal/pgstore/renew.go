@@ -2,6 +2,7 @@ package pgstore
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -29,11 +30,15 @@ func (s *Store) renew(ctx context.Context, all []store.Renewal) {
 	var renewed, holds []bool
 	var micros int64
 	var timeline string
-	sent := s.host.Clock.Now()
+	longest := time.Duration(0)
+	for _, one := range all {
+		longest = max(longest, one.TTL)
+	}
+	sent, trusted := s.host.Clock.Now(), s.trusts(longest)
 	err := s.send(ctx, s.conns.renewal, request{
 		name: "renew", calls: len(all), relied: true,
 		within: func(b *pgx.Batch) {
-			b.Queue(s.place().sql.renew, names, ids, leases).Query(func(rows pgx.Rows) error {
+			b.Queue(s.place().sql.renew, names, ids, leases, trusted).Query(func(rows pgx.Rows) error {
 				for rows.Next() {
 					var done, stands bool
 					if err := rows.Scan(&done, &stands, &micros, &timeline); err != nil {

@@ -28,7 +28,8 @@ type Store struct {
 	table Table         // as the application names it
 	poll  time.Duration // how often a waiter asks that is not woken
 
-	replicas int // standbys that must have on their disks what somebody relies on
+	replicas int           // standbys that must have on their disks what somebody relies on
+	lease    time.Duration // that its client's holds have by default
 
 	host store.Host
 
@@ -54,10 +55,11 @@ var (
 
 // New returns a store over connections of its own, at most so many, to the server that a pool's configuration names. It
 // sends nothing. Poll is how often its client asks for a lock of whose release it does not hear. Replicas is how many
-// standbys must have what somebody relies on.
-func New(theirs *pgxpool.Config, most int, table Table, poll time.Duration, replicas int) *Store {
+// standbys must have what somebody relies on. Lease is that of holds, by default.
+func New(theirs *pgxpool.Config, most int, table Table, poll time.Duration, replicas int, lease time.Duration) *Store {
 	s := &Store{
 		conns: newConns(theirs, most), table: table, unproved: table.unproved(), poll: poll, replicas: replicas,
+		lease: lease,
 	}
 	s.at.Store(s.unproved)
 	s.hub.init()
@@ -155,7 +157,7 @@ func (s *Store) observe(sent time.Duration, micros int64, timeline string) {
 		return
 	}
 	s.mu.Lock()
-	replaced := s.lineage.observe(timeline)
+	replaced := s.lineage.observe(timeline, s.host.Clock.Now())
 	s.mu.Unlock()
 	if replaced {
 		s.replaced()
@@ -172,11 +174,18 @@ func (s *Store) replaced() {
 // recognise takes in to which server a new connection leads. Floor is what written said before that was asked.
 func (s *Store) recognise(found *Site, floor int64) {
 	s.mu.Lock()
-	replaced := s.lineage.recognise(found.system, found.wal, floor)
+	replaced := s.lineage.recognise(found.system, found.wal, floor, s.host.Clock.Now())
 	s.mu.Unlock()
 	if replaced {
 		s.replaced()
 	}
+}
+
+// trusts is the timeline by whose clock leases end, for one that asks for a lease.
+func (s *Store) trusts(lease time.Duration) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lineage.trusts(s.host.Clock.Now(), max(s.lease, lease))
 }
 
 // written is how far the server's log is at least.

@@ -1,11 +1,12 @@
 -- Takes several free locks, or none. It locks the rows in the order of their names, and compares them afterwards.
 --
--- $1: names, $2: id, $3: leases in ms, $4: not after this time, in microseconds
+-- $1: names, $2: id, $3: leases in ms, $4: not after this time, in microseconds, $5: the timeline, as for acquire.sql
 -- returns: one row if they were taken
 WITH want AS (
     SELECT * FROM unnest($1::text[], $3::bigint[]) AS w (name, lease)
 ), free AS MATERIALIZED (
     SELECT l.name, l.until FROM {{table}} AS l WHERE l.name = ANY ($1::text[]) AND l.until <= clock_timestamp()
+        AND (id IS NULL OR $5::text IN ('', left(pg_walfile_name(pg_current_wal_lsn()), 8)))
     ORDER BY l.name FOR UPDATE SKIP LOCKED
 ), taken AS (
     UPDATE {{table}} AS l
