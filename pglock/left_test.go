@@ -31,6 +31,17 @@ func working(t *testing.T, of string) int {
 	return n
 }
 
+// holds takes a lock that is not renewed, nor asked for because its break may have been missed: that is asked once, when
+// the client begins to listen.
+func holds(t *testing.T, server *pgtest.Server, c *pglock.Client) (unlock func() error) {
+	t.Helper()
+	_, leave := take(t, within(t), c.Lock("listens", lock.FixedLease(10*patience)))
+	eventually(t, func() bool { return psql(t, server.URL(), "SELECT count(*) "+listeners) == "1" }, "it has asked")
+	require.NoError(t, leave())
+	_, unlock = take(t, within(t), c.Lock("held", lock.FixedLease(10*patience)))
+	return unlock
+}
+
 // While a standby is away, commits wait for it. What was given up meanwhile counts against MaxConns until the server has
 // finished with it, so a client never has more sessions. A release, which waits for no standby, goes on. (defect G13)
 func TestRequestsThatWereGivenUpAreCounted(t *testing.T) {
@@ -42,35 +53,10 @@ func TestRequestsThatWereGivenUpAreCounted(t *testing.T) {
 	a, b := client(t, pool(t, primary.URL()), opts), client(t, pool(t, primary.URL()), opts)
 	warm(t, a, "a")
 	warm(t, b, "a")
-	_, leave := take(t, within(t), a.Lock("listens", lock.FixedLease(10*patience)))
-	eventually(t, func() bool {
-		return psql(t, primary.URL(), "SELECT count(*) "+listeners) == "1"
-	}, "it has asked what it may have missed, and does not ask for the next hold")
-	require.NoError(t, leave())
-	_, unlock := take(t, within(t), a.Lock("held", lock.FixedLease(10*patience)))
+	unlock := holds(t, primary, a)
 	standby.Freeze()
 
-	ctx, stop := context.WithCancel(within(t))
-	var calls atomic.Int64
-	var all sync.WaitGroup
-	for range 4 {
-		for _, c := range []*pglock.Client{a, b} {
-			all.Go(func() {
-				for ctx.Err() == nil {
-					if _, _, err := c.Lock(fmt.Sprint("n", calls.Add(1))).TryLock(ctx); err == nil {
-						t.Error("no standby has it")
-					}
-				}
-			})
-		}
-	}
-	most := 0
-	eventually(t, func() bool {
-		most = max(most, working(t, primary.URL()))
-		return calls.Load() > 50 || most > 2*mostSessions(2)
-	}, "they ask, and wait")
-	stop()
-	all.Wait()
+	most := asked(t, primary, a, b)
 	require.LessOrEqual(t, most, 2*mostSessions(2))
 	require.NoError(t, unlock(), "it waits for no standby")
 	standby.Thaw()
@@ -104,4 +90,52 @@ func TestRequestsThatWaitForTheTableAreCounted(t *testing.T) {
 		_, unlock, err := c.Lock("a").TryLock(within(t))
 		return errors.Join(err, unlock()) == nil
 	}, "the table is free")
+}
+
+// The disk of the server hangs: commits of grants wait for it, those of releases do not, and no client has more sessions
+// than it may have. (defect G13)
+func TestRequestsThatWaitForTheDiskAreCounted(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, "fsync=on")
+	migrate(t, server.URL())
+	c := client(t, pool(t, server.URL()), pglock.Options{Lease: time.Second, MaxConns: 2})
+	warm(t, c, "a")
+	unlock := holds(t, server, c)
+	resume := server.HangDisk(t)
+	most := asked(t, server, c)
+	require.LessOrEqual(t, most, mostSessions(2))
+	require.NoError(t, unlock(), "it waits for no disk")
+	resume()
+	eventually(t, func() bool {
+		_, unlock, err := c.Lock("a").TryLock(within(t))
+		return errors.Join(err, unlock()) == nil
+	}, "the server has finished")
+}
+
+// asked has clients ask for locks that nobody can get, until they have asked often or have too many sessions. It returns
+// how many sessions worked at most.
+func asked(t *testing.T, server *pgtest.Server, clients ...*pglock.Client) (most int) {
+	t.Helper()
+	ctx, stop := context.WithCancel(within(t))
+	var calls atomic.Int64
+	var all sync.WaitGroup
+	for range 4 {
+		for _, c := range clients {
+			all.Go(func() {
+				for ctx.Err() == nil {
+					if _, _, err := c.Lock(fmt.Sprint("n", calls.Add(1))).TryLock(ctx); err == nil {
+						t.Error("it is not where it must be")
+					}
+				}
+			})
+		}
+	}
+	limit := len(clients) * mostSessions(2)
+	eventually(t, func() bool {
+		most = max(most, working(t, server.URL()))
+		return calls.Load() > int64(25*len(clients)) || most > limit
+	}, "they ask, and wait")
+	stop()
+	all.Wait()
+	return most
 }

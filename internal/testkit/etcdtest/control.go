@@ -1,15 +1,6 @@
 package etcdtest
 
-import (
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strconv"
-	"strings"
-	"testing"
-
-	"github.com/holdfast-go/holdfast/internal/testkit/servers"
-)
+import "testing"
 
 // Freeze stops the server with SIGSTOP: connections stay open and accept bytes, nothing is executed, and time goes on.
 // It returns once all of it stands still.
@@ -41,31 +32,9 @@ func (s *Server) Restart() {
 }
 
 // HangDisk delays every write to the disk that the server waits for by a minute, until resume is called. The server
-// must have been started with "--unsafe-no-fsync=false". Only strace can do that: it is installed if it is missing.
-// Where it may not attach itself to another process, the test is skipped, and says why.
+// must have been started with "--unsafe-no-fsync=false". Where that cannot be done, the test is skipped, and says why.
 func (s *Server) HangDisk(t testing.TB) (resume func()) {
 	t.Helper()
-	path, err := exec.LookPath("strace")
-	if err != nil {
-		_, failed := servers.RunScript("install.sh", "strace")
-		if path, err = exec.LookPath("strace"); err != nil {
-			t.Fatalf("etcdtest: a disk hangs by strace, which cannot be installed here (%v): install it", failed)
-		}
-	}
-	tracer := &servers.Process{
-		Path: path, Log: filepath.Join(t.TempDir(), "log"),
-		Args: []string{"-f", "-p", strconv.Itoa(s.process.Pid()), "-o", "/dev/null", "-e", "trace=fsync,fdatasync",
-			"-e", "inject=fsync,fdatasync:delay_enter=60s"},
-	}
-	if err := tracer.Start(); err != nil {
-		t.Fatalf("etcdtest: %v", err)
-	}
-	t.Cleanup(func() { _ = tracer.Kill() })
-	servers.Eventually(t, patience, func() bool {
-		return !tracer.Alive() || strings.Contains(tracer.Output(), "attached")
-	}, "strace attaches itself")
-	if !tracer.Alive() {
-		t.Skipf("etcdtest: no disk hangs here: %s", tracer.Output())
-	}
-	return func() { s.owned.Report("let the disk go on", s.Addr(), tracer.End(os.Interrupt)) }
+	end := s.process.HangDisk(t)
+	return func() { s.owned.Report("let the disk go on", s.Addr(), end()) }
 }

@@ -1,6 +1,9 @@
 package pgtest
 
-import "syscall"
+import (
+	"syscall"
+	"testing"
+)
 
 // Freeze stops the server with SIGSTOP, with every process that it has started: connections stay open and accept
 // bytes, nothing is executed, and time goes on. It returns once all of it stands still.
@@ -23,6 +26,14 @@ func (s *Server) Thaw() {
 func (s *Server) Crash() {
 	s.owned.Owner().Helper()
 	s.owned.Report("crash", s.Addr(), s.process.Kill())
+}
+
+// HangDisk delays every write to the disk that the server waits for by a minute, until resume is called. The server must
+// have been started with "fsync=on". Where that cannot be done, the test is skipped, and says why.
+func (s *Server) HangDisk(t testing.TB) (resume func()) {
+	t.Helper()
+	end := s.process.HangDisk(t)
+	return func() { s.owned.Report("let the disk go on", s.Addr(), end()) }
 }
 
 // Shutdown ends the server as an administrator does who does not wait for clients: it rolls back what they have not

@@ -9,8 +9,8 @@ type lineage struct {
 	wal      int64  // how far the log was at most, in bytes, as connections were proved
 
 	// trusted is the timeline on which the ends of leases are times of the server's own clock: all rows on it were
-	// written by that server, or long ago. It is that of the last answer, or, for a lease after another server was first
-	// heard of, the one before.
+	// written by that server, or long ago. It is that of the last answer, or, for a lease after another server was
+	// first heard of, the one before.
 	trusted string
 	since   time.Duration // when another server was first heard of; 0: there was one only
 }
@@ -48,8 +48,8 @@ func (o *lineage) recognise(system string, wal, floor int64, now time.Duration) 
 }
 
 // trusts is the timeline on which a lease has ended when its time has come by the server's clock. What was written on
-// another one was written by another clock, which may have been behind: there a hold that was not released may stand. It
-// has ended a lease after the new server was first heard of. "" is any: nothing is known yet.
+// another one was written by another clock, which may have been behind: there a hold that was not released may stand.
+// It has ended a lease after the new server was first heard of. "" is any: nothing is known yet.
 func (o *lineage) trusts(now, lease time.Duration) string {
 	if o.since > 0 && now-o.since >= lease {
 		return o.timeline

@@ -218,8 +218,8 @@ func (a *attempt) mine() bool {
 	return slices.ContainsFunc(a.found, func(one stands) bool { return one.of(a.id) })
 }
 
-// decided reports the same of others, who have what the request wants, or may have it by the clock of another server. To
-// take a hold over that others see is another matter: it may stand.
+// decided reports the same of others, who have what the request wants, or may have it by the clock of another server.
+// To take a hold over that others see is another matter: it may stand.
 func (a *attempt) decided() bool {
 	return a.insists && slices.ContainsFunc(a.found, func(one stands) bool {
 		return !one.free() || one.id != "" && a.trusted != "" && a.trusted != one.timeline

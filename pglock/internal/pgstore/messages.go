@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // silence is for how long no message is sent after one could not be.
@@ -30,10 +32,10 @@ type messages struct {
 func (m *messages) are(now time.Duration) bool { return int64(now) >= m.silent.Load() }
 
 // untellable reports that a transaction may have been refused because of its message: the queue is full, a right is
-// missing, or the turn to commit one did not come in time.
+// missing, or the turn to commit one did not come in time. A row that was not free in time has nothing to do with it.
 func untellable(err error) bool {
 	var refused *pgconn.PgError
-	return errors.As(err, &refused) && slices.Contains([]string{"54000", noRight, "55P03"}, refused.Code)
+	return !store.Locked(err) && errors.As(err, &refused) && slices.Contains([]string{"54000", noRight, "55P03"}, refused.Code)
 }
 
 // silenced says that a message could not be sent.
