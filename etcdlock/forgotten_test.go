@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -25,7 +26,7 @@ func through(path *netfault.Path) grpc.DialOption {
 // outlives asserts that a client takes and releases locks when its connections have just been forgotten, and renews what
 // it holds from then on. (That this costs no call is for the suite of conformance to say: servers that are started here
 // may be slow.)
-func outlives(t *testing.T, config clientv3.Config, opts etcdlock.Options) {
+func outlives(t *testing.T, config clientv3.Config, opts etcdlock.Options, meanwhile ...func(cli *clientv3.Client)) {
 	t.Helper()
 	path, renewed := &netfault.Path{}, make(chan struct{}, 1)
 	config.DialOptions = []grpc.DialOption{through(path)}
@@ -38,7 +39,11 @@ func outlives(t *testing.T, config clientv3.Config, opts etcdlock.Options) {
 		default:
 		}
 	}}
-	c := client(t, connectAs(t, config), opts)
+	cli := connectAs(t, config)
+	c := client(t, cli, opts)
+	for _, do := range meanwhile {
+		go do(cli)
+	}
 	held, unlock := take(t, c.Lock("app/a"))
 	await(t, renewed, "a renewal")
 	for range 2 {
@@ -62,6 +67,26 @@ func TestForgottenConnectionsOfAUserWithAPassword(t *testing.T) {
 	withUsers(t, server)
 	outlives(t, clientv3.Config{Endpoints: []string{server.Endpoint()}, Username: "app", Password: password},
 		etcdlock.Options{Lease: 4 * brief})
+}
+
+// The application may set the endpoints of such a client at any time, as clientv3 itself does with AutoSyncInterval. (The
+// race detector tells.)
+func TestEndpointsThatAreSetMeanwhile(t *testing.T) {
+	t.Parallel()
+	server := etcdtest.Start(t)
+	withUsers(t, server)
+	ctx, stop := context.WithCancel(within(t))
+	over := make(chan struct{})
+	outlives(t, clientv3.Config{Endpoints: []string{server.Endpoint()}, Username: "app", Password: password},
+		etcdlock.Options{Lease: 4 * brief}, func(cli *clientv3.Client) {
+			defer close(over)
+			for ctx.Err() == nil {
+				cli.SetEndpoints(server.Endpoint())
+				time.Sleep(time.Millisecond)
+			}
+		})
+	stop()
+	<-over
 }
 
 // So are the connections to several servers. (defect G3)

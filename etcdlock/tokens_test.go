@@ -182,3 +182,25 @@ func TestATokenThatCannotGrow(t *testing.T) {
 		require.ErrorContains(t, etcdlock.Rebase(within(t), c), "the fencing token cannot grow any more")
 	}
 }
+
+// What somebody has written in the place of the base is no outage, whoever meets it. (defect G64)
+func TestABaseThatIsNone(t *testing.T) {
+	t.Parallel()
+	server := etcdtest.Start(t)
+	plain := connect(t, server.Endpoint())
+	c := client(t, connect(t, server.Endpoint()), etcdlock.Options{})
+	take(t, c.Lock("a"))
+	_, err := plain.Put(within(t), "holdfast/base", "a number")
+	require.NoError(t, err)
+	_, _, tried := c.Lock("b").TryLock(within(t))
+	var listed error
+	for _, listed = range etcdlock.List(within(t), c, "") {
+	}
+	for what, err := range map[string]error{
+		"TryLock": tried, "Rebase": etcdlock.Rebase(within(t), c), "List": listed,
+	} {
+		require.ErrorIs(t, err, lock.ErrKeyConflict, what)
+		require.NotErrorIs(t, err, lock.ErrUnavailable, what)
+		require.ErrorContains(t, err, "is no base of tokens", what)
+	}
+}

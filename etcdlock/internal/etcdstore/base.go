@@ -2,7 +2,6 @@ package etcdstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -59,7 +58,7 @@ func baseOf(found *mvccpb.KeyValue) (int64, error) {
 // that this client has used, it is raised to that: somebody has deleted it, and a client that did not know it has
 // made another one, or etcd was restored from a snapshot that is older than a call of Rebase.
 func (s *Store) based(ctx context.Context, found *mvccpb.KeyValue) (base int64, err error) {
-	for range 3 { // another client may raise it at the same time
+	for { // another client may raise it at the same time
 		if base, err = baseOf(found); err != nil {
 			return 0, err
 		}
@@ -79,7 +78,6 @@ func (s *Store) based(ctx context.Context, found *mvccpb.KeyValue) (base int64, 
 			return 0, err
 		}
 	}
-	return 0, meaning(errBase)
 }
 
 // raise has the base of tokens be another one, if it is what it was read as; 0: there is none. It returns what is there
@@ -98,8 +96,6 @@ func (s *Store) raise(ctx context.Context, old, base int64) (*mvccpb.KeyValue, e
 	}
 	return one(reply.Responses[len(reply.Responses)-1]), nil
 }
-
-var errBase = errors.New("other calls have changed the base of tokens")
 
 // Rebase goes above the clock by leap, the tokens of a billion revisions, and by steep times the time since began.
 // The revisions of an etcd that was restored begin again, so what was issued before is known by nothing but the
@@ -121,27 +117,35 @@ func above(old int64, now time.Time) int64 {
 	return next
 }
 
-// Rebase raises the base of tokens.
+// Rebase raises the base of tokens. If another call has just raised it, this one goes above that: what the other knew
+// of the time may be older.
 func (s *Store) Rebase(ctx context.Context) error {
 	sent, cancel, err := s.begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer cancel()
-	old, err := s.based(sent, nil)
+	for done := false; err == nil && !done; {
+		done, err = s.rebase(sent)
+	}
+	return err
+}
+
+// rebase reports whether it has raised the base. It has not if that changed meanwhile.
+func (s *Store) rebase(ctx context.Context) (done bool, err error) {
+	old, err := s.based(ctx, nil)
 	if err != nil {
-		return err
+		return false, err
 	}
 	next := above(old, time.Now())
 	if next < 0 {
-		return errGrown
+		return false, errGrown
 	}
-	reply, err := s.txn(sent, "rebase", 1,
+	reply, err := s.txn(ctx, "rebase", 1,
 		[]clientv3.Cmp{clientv3.Compare(clientv3.Value(s.baseKey()), "=", strconv.FormatInt(old, 10))},
 		[]clientv3.Op{clientv3.OpPut(s.baseKey(), strconv.FormatInt(next, 10))}, nil)
-	if err == nil && !reply.did() {
-		err = errors.New("another call has raised the base of tokens")
-		err = &store.Failure{Fault: store.FaultTransient, Answered: true, Err: err}
+	if err != nil {
+		return false, err
 	}
-	return err
+	return reply.did(), nil
 }

@@ -47,6 +47,23 @@ func TestTheBaseOfTokens(t *testing.T) {
 	require.Greater(t, stored(t, cli, s), fence(base, 1<<29), "it goes above all that may have been issued")
 }
 
+// Several calls at once each go above the one before, and none fails because of another. (defect G26)
+func TestSeveralRaiseTheBase(t *testing.T) {
+	t.Parallel()
+	name := servers.Key(t)
+	s, cli := started(t, name+"-own/")
+	asks(t, s.Lock(name), "id")
+	before, ctx := stored(t, cli, s), within(t)
+	failed := make(chan error, 8)
+	for range cap(failed) {
+		go func() { failed <- s.Rebase(ctx) }()
+	}
+	for range cap(failed) {
+		require.NoError(t, <-failed)
+	}
+	require.Greater(t, stored(t, cli, s), before+7*leap)
+}
+
 // Clients take the base that etcd has when they are granted a lock, though they waited for it before: tokens do not fall
 // when it is raised, or deleted, while they are in use. An operator must delete it in all of them to have it lower.
 func TestTheBaseChangesWhileClientsRun(t *testing.T) {

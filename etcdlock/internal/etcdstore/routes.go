@@ -26,8 +26,9 @@ import (
 type routes struct {
 	store     *Store
 	given     route
-	repeats   bool          // requests may be sent once more
-	searching chan struct{} // has room for the request that makes a connection
+	repeats   bool            // requests may be sent once more
+	copied    clientv3.Client // the application's client as it was when it was given
+	searching chan struct{}   // has room for the request that makes a connection
 	running   sync.WaitGroup
 
 	mu     sync.Mutex // guards what follows, and users and over of routes
@@ -52,6 +53,8 @@ func (l *routes) init(s *Store) {
 	l.store, l.searching = s, make(chan struct{}, 1)
 	if cli := s.cli; cli != nil {
 		l.given.conn, l.given.kv, l.given.lease = cli.ActiveConnection(), cli.KV, cli.Lease
+		cli.Endpoints() // what was set before comes before the copy
+		l.copied = *cli
 		l.repeats = reflect.TypeOf(cli.KV) == reflect.TypeOf(clientv3.NewKVFromKVClient(nil, nil))
 	}
 }
@@ -185,20 +188,23 @@ func (l *routes) run(f func()) {
 	}
 }
 
-// open makes a connection to a server, as the application's client would; nil if that does not answer.
+// apart is a client like the application's. The endpoints that it has are those of before, and it needs none to dial: to
+// copy those of now, or to have the application's client dial, would be to read them while the application sets others.
+func (l *routes) apart() *clientv3.Client {
+	apart := l.copied
+	apart.Username, apart.Password = l.store.cli.Username, l.store.cli.Password
+	return &apart
+}
+
+// open makes a connection to a server, as the application's client would; nil if that does not answer. By it the client
+// logs in for each stream: that of the application is silent.
 func (l *routes) open(ctx context.Context, endpoint string) *route {
-	cli := l.store.cli
-	if cli.Username != "" { // the client logs in for each stream, by its own connection, which is silent
-		apart := *cli
-		cli = &apart
-	}
+	cli := l.apart()
 	conn, err := cli.Dial(endpoint)
 	if err != nil {
 		return nil
 	}
-	if cli != l.store.cli {
-		cli.Auth = clientv3.NewAuthFromAuthClient(pb.NewAuthClient(conn), cli)
-	}
+	cli.Auth = clientv3.NewAuthFromAuthClient(pb.NewAuthClient(conn), cli)
 	one := &route{conn: conn, kv: clientv3.NewKVFromKVClient(pb.NewKVClient(conn), cli)}
 	one.lease = clientv3.NewLeaseFromLeaseClient(pb.NewLeaseClient(conn), cli, l.store.lease)
 	_, err = one.kv.Get(ctx, l.store.baseKey())

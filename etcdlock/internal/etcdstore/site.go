@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
@@ -86,8 +88,13 @@ func ofOne(endpoints []string, clusters []uint64) error {
 	return nil
 }
 
+// status asks a server by a connection of its own.
+func (s *Store) status(ctx context.Context, endpoint string) (*clientv3.StatusResponse, error) {
+	return clientv3.NewMaintenance(s.routes.apart()).Status(ctx, endpoint)
+}
+
 func (s *Store) checkVersion(ctx context.Context, endpoint string) (cluster uint64, err error) {
-	status, err := s.cli.Status(ctx, endpoint)
+	status, err := s.status(ctx, endpoint)
 	switch {
 	case err != nil:
 		return 0, meaning(err)
@@ -114,7 +121,7 @@ func (s *Store) Server(ctx context.Context, endpoint string) (found Server, err 
 		return found, err
 	}
 	defer cancel()
-	status, err := s.cli.Status(sent, endpoint)
+	status, err := s.status(sent, endpoint)
 	if err != nil {
 		return found, meaning(err)
 	}
