@@ -188,8 +188,8 @@ func (l *routes) run(f func()) {
 	}
 }
 
-// apart is a client like the application's. The endpoints that it has are those of before, and it needs none to dial: to
-// copy those of now, or to have the application's client dial, would be to read them while the application sets others.
+// apart is a client like the application's. The endpoints that it has are those of before, and it needs none to dial.
+// To copy those of now, or to have the application's client dial, would be to read them while others are being set.
 func (l *routes) apart() *clientv3.Client {
 	apart := l.copied
 	apart.Username, apart.Password = l.store.cli.Username, l.store.cli.Password

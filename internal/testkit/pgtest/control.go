@@ -28,8 +28,8 @@ func (s *Server) Crash() {
 	s.owned.Report("crash", s.Addr(), s.process.Kill())
 }
 
-// HangDisk delays every write to the disk that the server waits for by a minute, until resume is called. The server must
-// have been started with "fsync=on". Where that cannot be done, the test is skipped, and says why.
+// HangDisk delays every write to the disk that the server waits for by a minute, until resume is called. The server
+// must have been started with "fsync=on". Where that cannot be done, the test is skipped, and says why.
 func (s *Server) HangDisk(t testing.TB) (resume func()) {
 	t.Helper()
 	end := s.process.HangDisk(t)

@@ -11,8 +11,8 @@ import (
 )
 
 // HangDisk delays every write to the disk that the program waits for by a minute, in the processes that it has started
-// and will start, too, until resume is called. Only strace can do that: it is installed if it is missing. Where it may not attach
-// itself to another process, the test is skipped, and says why.
+// and will start, too, until resume is called. Only strace can do that: it is installed if it is missing. Where it may
+// not attach itself to another process, the test is skipped, and says why.
 func (p *Process) HangDisk(t testing.TB) (resume func() error) {
 	t.Helper()
 	path, err := exec.LookPath("strace")

@@ -35,7 +35,8 @@ func (m *messages) are(now time.Duration) bool { return int64(now) >= m.silent.L
 // missing, or the turn to commit one did not come in time. A row that was not free in time has nothing to do with it.
 func untellable(err error) bool {
 	var refused *pgconn.PgError
-	return !store.Locked(err) && errors.As(err, &refused) && slices.Contains([]string{"54000", noRight, "55P03"}, refused.Code)
+	return !store.Locked(err) && errors.As(err, &refused) &&
+		slices.Contains([]string{"54000", noRight, notInTime}, refused.Code)
 }
 
 // silenced says that a message could not be sent.
