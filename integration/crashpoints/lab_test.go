@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
+	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
 	"github.com/holdfast-go/holdfast/internal/testkit/role"
 	"github.com/holdfast-go/holdfast/internal/testkit/stamp"
 )
@@ -124,7 +125,8 @@ func (l *lab) release() {
 }
 
 // checkKey makes sure that the strike happens in the intended state: that the lock exists or does not. That can be
-// checked only while the subject stands still.
+// checked only while the subject stands still. The server may be behind: on a busy machine a subject comes to the reply
+// of a release when there was no answer in time.
 func (l *lab) checkKey() {
 	l.t.Helper()
 	switch l.action {
@@ -133,7 +135,9 @@ func (l *lab) checkKey() {
 			return // it may still be held: the transaction of the acquisition had the row, or there was no answer in time
 		}
 		held := l.point != crash.Acquire.Send && l.point != crash.Release.Reply && l.point != crash.Disowned.Reply
-		require.Equal(l.t, held, l.server.held() || l.point == crash.Wake && l.rival.first == nil)
+		redistest.Eventually(l.t, l.patience(), func() bool {
+			return held == (l.server.held() || l.point == crash.Wake && l.rival.first == nil)
+		}, "the state that is meant")
 	}
 }
 
