@@ -109,10 +109,10 @@ func (l *Lock) Inspect(ctx context.Context) (Info, error) {
 // by clients that have had a hold for about a second; a client that begins to listen asks for what it missed. On etcd
 // it watches its key from then on. Where that is lost, and on other stores, it learns with its next renewal, within a
 // third of its lease. Either can go on working until then; only fencing tokens stop its writes. Break takes two round
-// trips, so that it cannot hit a hold granted in the meantime. It also ends a lock without expiry, which Lock refuses
-// with ErrKeyConflict. If nobody holds the lock, the error is ErrNotHeld. If transactions of PostgreSQL keep it from
-// others all the same, whether there was a hold to break or not, the error is a *TransactionError, which says how to
-// end them.
+// trips, so that it cannot hit a hold granted in the meantime, and on PostgreSQL a third. It also ends a lock without
+// expiry, which Lock refuses with ErrKeyConflict. If nobody holds the lock, the error is ErrNotHeld. If transactions of
+// PostgreSQL keep it from others all the same, whether there was a hold to break or not, the error is a
+// *TransactionError, which says how to end them.
 func (l *Lock) Break(ctx context.Context) error {
 	parts, err := l.open(ctx)
 	if err != nil {

@@ -3,7 +3,7 @@
 -- which the row has the number.
 --
 -- A request of a client locks rows for a moment, too. It also writes, so a transaction that writes and is in the middle of
--- a statement counts after a second. A request that waits for a standby does not count.
+-- a statement counts after a second. A commit that waits for a standby or the disk does not count.
 --
 -- $1: the table's name
 locks AS MATERIALIZED (
@@ -22,7 +22,7 @@ locks AS MATERIALIZED (
                 AND t.mode IN ('RowShareLock', 'RowExclusiveLock')
         ) AS of
     WHERE x.locktype = 'transactionid' AND x.mode = 'ExclusiveLock' AND x.pid IS DISTINCT FROM pg_backend_pid()
-        AND coalesce(a.wait_event, '') <> 'SyncRep'
+        AND coalesce(a.wait_event, '') NOT IN ('SyncRep', 'WALSync', 'WALWrite')
         AND (NOT of.writes OR of.writes AND (x.pid IS NULL OR a.state LIKE 'idle in transaction%'
             OR clock_timestamp() - a.xact_start >= interval '1 second'))
 )
