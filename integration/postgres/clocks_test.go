@@ -21,8 +21,8 @@ func TestAStandbyWhoseClockIsAhead(t *testing.T) {
 	const lease = 30 * time.Second
 	r := newReplicated(t, true)
 	renewed := make(chan struct{}, 1000)
-	a := client(t, r.both(t), pglock.Options{Lease: lease, Observer: &lock.Observer{Renewed: func(_ string, err error) {
-		if err == nil {
+	a := client(t, r.both(t), pglock.Options{Lease: lease, Observer: &lock.Observer{Renewed: func(r lock.Renewal) {
+		if r.Err == nil {
 			renewed <- struct{}{}
 		}
 	}}})
