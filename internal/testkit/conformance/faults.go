@@ -17,6 +17,8 @@ const wary = 6 * time.Second
 var faults = []contract{
 	{"AStoreThatDoesNotAnswerIsUnavailable", Faults, unavailableWhile((*netfault.Path).Silence)},
 	{"AStoreThatCannotBeReachedIsUnavailable", Faults, unavailableWhile(unreachable)},
+	{"AnObserverIsToldOfWhatIsNotAnswered", Faults | Listeners, tellsWhile((*netfault.Path).Silence)},
+	{"AnObserverIsToldOfWhatCannotBeSent", Faults | Listeners, tellsWhile(unreachable)},
 }
 
 // unreachable refuses new connections, and cuts those that there are.
@@ -52,5 +54,40 @@ func unavailableWhile(away func(*netfault.Path, bool)) func(t *testing.T, lab La
 			soonFree(t, lab.Lock(1, n))
 			soonFree(t, l)
 		}
+	}
+}
+
+// A command that fails is told, whether a call or a renewal needs it: an alert counts it (defect G34). What a client asks
+// about its store before the first call is no command.
+func tellsWhile(away func(*netfault.Path, bool)) func(t *testing.T, lab Lab) {
+	return func(t *testing.T, lab Lab) {
+		n, path := name(t), lab.Path(0)
+		soonFree(t, lab.Lock(0, n+":call"))
+		held, _ := take(t, within(t), lab.Lock(0, n))
+		failed := make(chan struct{}, 1)
+		lab.Listener(0).Hear(func(e Event) {
+			if e.Name == "Command" && e.Err != nil {
+				select {
+				case failed <- struct{}{}:
+				default:
+				}
+			}
+		})
+		defer lab.Listener(0).Hear(nil)
+		told := func(what string) {
+			t.Helper()
+			select {
+			case <-failed:
+			case <-within(t).Done():
+				t.Errorf("nobody is told of %s", what)
+			}
+		}
+		away(path, true)
+		<-held.Done()
+		told("a renewal")
+		_, _, err := lab.Lock(0, n+":call").TryLock(within(t))
+		only(t, err, lock.ErrUnavailable)
+		told("a call")
+		away(path, false)
 	}
 }

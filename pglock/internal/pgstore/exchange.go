@@ -55,12 +55,23 @@ func (s *Store) WithinAll(ctx context.Context, limit, all time.Duration) context
 // withinAll is in the context of requests that end by an instant, whatever limit each has.
 type withinAll struct{}
 
-// send sends a request by a connection of a lane, and reads the answers. If the connection breaks as it is proved,
-// nothing was sent yet, and another one is tried.
+// send sends a request by a connection of a lane, reads the answers, and tells those who observe commands: also if there
+// was no connection to send it by. One whose caller had left before is no command.
+func (s *Store) send(ctx context.Context, l *lane, r request) error {
+	began := s.host.Clock.Now()
+	err := s.exchange(ctx, l, r)
+	if s.host.OnCommand != nil && !errors.Is(err, store.ErrUnsent) {
+		s.host.OnCommand(store.Command{Script: r.name, Calls: r.calls, Took: s.host.Clock.Now() - began, Err: err})
+	}
+	return err
+}
+
+// exchange is send without telling anybody. If the connection breaks as it is proved, nothing was sent yet, and another
+// one is tried.
 //
 // A statement that fails ends the transaction, and what follows is not carried out. The connection is then asked to
 // roll back, or given up.
-func (s *Store) send(ctx context.Context, l *lane, r request) error {
+func (s *Store) exchange(ctx context.Context, l *lane, r request) error {
 	end, sent := s.end(ctx), false
 	once := func() error {
 		return s.by(ctx, l, !r.relied, func(conn *pgx.Conn, at time.Time) error {
@@ -70,7 +81,11 @@ func (s *Store) send(ctx context.Context, l *lane, r request) error {
 				}
 			}
 			sent = true
-			return s.observed(r, func() error { return s.sendOn(conn, at, end, r) })
+			err := s.sendOn(conn, at, end, r)
+			if unusable(err) {
+				s.doubt()
+			}
+			return err
 		})
 	}
 	err := once()
@@ -79,19 +94,6 @@ func (s *Store) send(ctx context.Context, l *lane, r request) error {
 	}
 	if !sent && store.FaultOf(err) == store.FaultAmbiguous {
 		return &store.Failure{Fault: store.FaultTransient, Err: err}
-	}
-	return err
-}
-
-// observed tells those who observe commands of a request.
-func (s *Store) observed(r request, send func() error) error {
-	began := s.host.Clock.Now()
-	err := send()
-	if s.host.OnCommand != nil {
-		s.host.OnCommand(store.Command{Script: r.name, Calls: r.calls, Took: s.host.Clock.Now() - began, Err: err})
-	}
-	if unusable(err) {
-		s.doubt()
 	}
 	return err
 }
