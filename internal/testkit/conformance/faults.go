@@ -57,8 +57,8 @@ func unavailableWhile(away func(*netfault.Path, bool)) func(t *testing.T, lab La
 	}
 }
 
-// A command that fails is told, whether a call or a renewal needs it: an alert counts it (defect G34). What a client asks
-// about its store before the first call is no command.
+// A command that fails is told, whether a call or a renewal needs it: an alert counts it (defect G34). What a client
+// asks about its store before the first call is no command.
 func tellsWhile(away func(*netfault.Path, bool)) func(t *testing.T, lab Lab) {
 	return func(t *testing.T, lab Lab) {
 		n, path := name(t), lab.Path(0)

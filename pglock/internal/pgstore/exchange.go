@@ -55,8 +55,8 @@ func (s *Store) WithinAll(ctx context.Context, limit, all time.Duration) context
 // withinAll is in the context of requests that end by an instant, whatever limit each has.
 type withinAll struct{}
 
-// send sends a request by a connection of a lane, reads the answers, and tells those who observe commands: also if there
-// was no connection to send it by. One whose caller had left before is no command.
+// send sends a request by a connection of a lane, reads the answers, and tells those who observe commands: also if
+// there was no connection to send it by. One whose caller had left before is no command.
 func (s *Store) send(ctx context.Context, l *lane, r request) error {
 	began := s.host.Clock.Now()
 	err := s.exchange(ctx, l, r)
