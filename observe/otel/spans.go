@@ -77,7 +77,8 @@ func fail(span trace.Span, outcome lock.Outcome, err error) {
 // not UTF-8, and a name can be any bytes.
 func identity(call lock.Call) []attribute.KeyValue {
 	return []attribute.KeyValue{
-		spanName.String(legible.Name(call.Name)), spanKind.String(string(call.Kind)), spanStore.String(string(call.Store)),
+		spanName.String(legible.Name(call.Name)), spanKind.String(string(call.Kind)),
+		spanStore.String(string(call.Store)),
 	}
 }
 
