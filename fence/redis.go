@@ -44,6 +44,12 @@ func NewRedis(client Client, keep time.Duration) (*Redis, error) {
 // guarded. If the reply is lost the command may have been carried out; the client may send it again by itself, as
 // go-redis does.
 func (g *Redis) Do(ctx context.Context, key string, token int64, command string, args ...any) (any, error) {
+	switch {
+	case g == nil || g.client == nil:
+		return nil, errors.New("holdfast: the guard must come from NewRedis; its zero value is none")
+	case ctx == nil:
+		return nil, errors.New("holdfast: ctx must not be nil")
+	}
 	if err := errors.Join(checkToken(token), checkName(key)); err != nil {
 		return nil, err
 	}

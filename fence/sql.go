@@ -57,14 +57,33 @@ func NewSQL(dialect Dialect, table string) (*SQL, error) {
 }
 
 // Schema is the statement that creates the table if it is not there.
-func (g *SQL) Schema() string { return g.schema }
+func (g *SQL) Schema() string {
+	if g == nil {
+		return ""
+	}
+	return g.schema
+}
+
+// made refuses a guard that NewSQL did not make.
+func (g *SQL) made() error {
+	if g == nil || g.raise == "" {
+		return errors.New("holdfast: the guard must come from NewSQL; its zero value is none")
+	}
+	return nil
+}
 
 // Check raises the newest token of a name to the given one, and locks its row until tx ends. If a newer one was seen
 // the error is a *StaleError; then roll tx back. Call it before anything else in tx. In a transaction that checks
 // several names, check them in one order everywhere, or the database may find a deadlock.
 func (g *SQL) Check(ctx context.Context, tx *sql.Tx, name string, token int64) error {
-	if err := errors.Join(checkToken(token), checkName(name)); err != nil {
+	if err := errors.Join(g.made(), checkToken(token), checkName(name)); err != nil {
 		return err
+	}
+	switch {
+	case ctx == nil:
+		return errors.New("holdfast: ctx must not be nil")
+	case tx == nil:
+		return errors.New("holdfast: tx must not be nil")
 	}
 	done, err := tx.ExecContext(ctx, g.raise, name, token)
 	if err != nil {
@@ -99,8 +118,16 @@ func (g *SQL) Tx(
 		BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, error)
 	}, name string, token int64, fn func(tx *sql.Tx) error,
 ) (err error) {
-	if err := errors.Join(checkToken(token), checkName(name)); err != nil {
+	if err := errors.Join(g.made(), checkToken(token), checkName(name)); err != nil {
 		return err
+	}
+	switch {
+	case ctx == nil:
+		return errors.New("holdfast: ctx must not be nil")
+	case db == nil:
+		return errors.New("holdfast: db must not be nil")
+	case fn == nil:
+		return errors.New("holdfast: fn must not be nil")
 	}
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {

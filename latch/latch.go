@@ -47,7 +47,12 @@ func New(client *rlock.Client, name string) *Latch {
 }
 
 // Name is the name given to New.
-func (l *Latch) Name() string { return l.gate.name }
+func (l *Latch) Name() string {
+	if l == nil {
+		return ""
+	}
+	return l.gate.name
+}
 
 // Set starts a count of n, which must be positive: from now on Wait waits. If a count is running already, the error
 // is rlock.ErrBusy and nothing changes.
@@ -144,9 +149,9 @@ func (l *Latch) change(ctx context.Context, what store.Change) (store.ChangeRepl
 
 func (l *Latch) check(ctx context.Context) error {
 	switch {
-	case l.err != nil:
+	case l != nil && l.err != nil:
 		return l.err
-	case l.core.Engine == nil:
+	case l == nil || l.core.Engine == nil:
 		return &rlock.ArgumentError{Name: "latch", Problem: "must come from New; its zero value is none"}
 	case ctx == nil:
 		return &rlock.ArgumentError{Name: "ctx", Problem: "must not be nil"}

@@ -175,6 +175,9 @@ func (l *Lock) longest(o handle.Options) (most time.Duration) {
 
 // Names returns the names of the members, in the order given to New.
 func (l *Lock) Names() []string {
+	if l == nil {
+		return nil
+	}
 	names := make([]string, len(l.members))
 	for i, member := range l.members {
 		if member != nil {

@@ -65,7 +65,7 @@ func TestValuesThatNobodyMade(t *testing.T) {
 		})
 	}
 	for name, s := range map[string]*semaphore.Semaphore{
-		"zero": new(semaphore.Semaphore), "of no client": semaphore.New(nil, "a"),
+		"nil": nil, "zero": new(semaphore.Semaphore), "of no client": semaphore.New(nil, "a"),
 	} {
 		t.Run("semaphore "+name, func(t *testing.T) {
 			_, _, err := s.Acquire(ctx, 1)
@@ -86,7 +86,7 @@ func TestValuesThatNobodyMade(t *testing.T) {
 		})
 	}
 	for name, s := range map[string]*semaphore.Counting{
-		"zero": new(semaphore.Counting), "of no client": semaphore.NewCounting(nil, "a"),
+		"nil": nil, "zero": new(semaphore.Counting), "of no client": semaphore.NewCounting(nil, "a"),
 	} {
 		t.Run("counting "+name, func(t *testing.T) {
 			refused(t, s.Acquire(ctx, 1))
@@ -99,7 +99,7 @@ func TestValuesThatNobodyMade(t *testing.T) {
 		})
 	}
 	for name, l := range map[string]*latch.Latch{
-		"zero": new(latch.Latch), "of no client": latch.New(nil, "a"),
+		"nil": nil, "zero": new(latch.Latch), "of no client": latch.New(nil, "a"),
 	} {
 		t.Run("latch "+name, func(t *testing.T) {
 			refused(t, l.Set(ctx, 1))

@@ -13,7 +13,7 @@ import (
 // held than the capacity. If no capacity was set, the error is [ErrNoCapacity]. The number may have changed by the time
 // it returns.
 func (s *Semaphore) Available(ctx context.Context) (int64, error) {
-	if err := s.check(ctx); err != nil {
+	if err := s.part().check(ctx); err != nil {
 		return 0, err
 	}
 	free, err := s.look(ctx, store.Look)
@@ -35,7 +35,7 @@ func (s *Semaphore) look(ctx context.Context, verb store.Verb) (int64, error) {
 // Capacity returns how many permits there are in all, held or free. If no capacity was set, the error is
 // [ErrNoCapacity].
 func (s *Semaphore) Capacity(ctx context.Context) (int64, error) {
-	if err := s.check(ctx); err != nil {
+	if err := s.part().check(ctx); err != nil {
 		return 0, err
 	}
 	return s.look(ctx, store.Size)
@@ -55,7 +55,7 @@ func (s *Semaphore) Capacity(ctx context.Context) (int64, error) {
 //
 // The capacity stays until [Semaphore.Delete], or until the expiry of [ExpireUnused].
 func (s *Semaphore) SetCapacity(ctx context.Context, n int64) error {
-	if err := s.check(ctx); err != nil {
+	if err := s.part().check(ctx); err != nil {
 		return err
 	}
 	if err := checkNumber(n, 0, luacall.MaxCount); err != nil {
@@ -69,7 +69,7 @@ func (s *Semaphore) SetCapacity(ctx context.Context, n int64) error {
 // returns the capacity that there is then: n, or what another caller had set. So every process can call it when it
 // starts, and a capacity that an operator changed since stays.
 func (s *Semaphore) SetCapacityIfAbsent(ctx context.Context, n int64) (capacity int64, err error) {
-	if err := s.check(ctx); err != nil {
+	if err := s.part().check(ctx); err != nil {
 		return 0, err
 	}
 	if err := checkNumber(n, 0, luacall.MaxCount); err != nil {
@@ -85,7 +85,7 @@ func (s *Semaphore) SetCapacityIfAbsent(ctx context.Context, n int64) (capacity 
 // If no capacity was set, the error is [ErrNoCapacity]. If it would fall below 0 or exceed 2,147,483,647, the error is
 // an *rlock.ArgumentError that names the capacity.
 func (s *Semaphore) AddCapacity(ctx context.Context, n int64) (capacity int64, err error) {
-	if err := s.check(ctx); err != nil {
+	if err := s.part().check(ctx); err != nil {
 		return 0, err
 	}
 	if err := checkNumber(n, -luacall.MaxCount, luacall.MaxCount); err != nil {

@@ -43,12 +43,17 @@ func NewCounting(client *rlock.Client, name string, opts ...rlock.Option) *Count
 }
 
 // Name is the name given to NewCounting.
-func (s *Counting) Name() string { return s.name }
+func (s *Counting) Name() string {
+	if s == nil {
+		return ""
+	}
+	return s.name
+}
 
 // Set creates the semaphore with n permits; n must be 0 or more. If the semaphore exists, however many permits are
 // left, the error is rlock.ErrBusy and nothing changes.
 func (s *Counting) Set(ctx context.Context, n int64) error {
-	if err := s.check(ctx); err != nil {
+	if err := s.part().check(ctx); err != nil {
 		return err
 	}
 	if err := checkNumber(n, 0, luacall.MaxCount); err != nil {
@@ -87,7 +92,7 @@ func (s *Counting) TryAcquire(ctx context.Context, n int64) error {
 // than were ever taken, and creates the semaphore if it does not exist. If the number would exceed 2,147,483,647, the
 // most that Redisson can count, the error is an *rlock.ArgumentError.
 func (s *Counting) Release(ctx context.Context, n int64) error {
-	if err := s.check(ctx); err != nil {
+	if err := s.part().check(ctx); err != nil {
 		return err
 	}
 	if err := checkNumber(n, 1, luacall.MaxCount); err != nil {
@@ -102,7 +107,7 @@ func (s *Counting) Release(ctx context.Context, n int64) error {
 // If the semaphore does not exist, AddCapacity creates it. A number beyond 2,147,483,647, or as far below zero, is an
 // *rlock.ArgumentError.
 func (s *Counting) AddCapacity(ctx context.Context, n int64) error {
-	if err := s.check(ctx); err != nil {
+	if err := s.part().check(ctx); err != nil {
 		return err
 	}
 	if err := checkNumber(n, -luacall.MaxCount, luacall.MaxCount); err != nil {
@@ -114,7 +119,7 @@ func (s *Counting) AddCapacity(ctx context.Context, n int64) error {
 
 // Drain takes all free permits and returns their number. Where none are free it changes nothing, below zero too.
 func (s *Counting) Drain(ctx context.Context) (int64, error) {
-	if err := s.check(ctx); err != nil {
+	if err := s.part().check(ctx); err != nil {
 		return 0, err
 	}
 	reply, err := s.change(ctx, store.Change{Verb: store.Drain})
@@ -125,7 +130,7 @@ func (s *Counting) Drain(ctx context.Context) (int64, error) {
 // ever otherwise. Acquire then waits until a caller adds permits; Release creates the semaphore again. If the
 // semaphore does not exist, Delete does nothing.
 func (s *Counting) Delete(ctx context.Context) error {
-	if err := s.check(ctx); err != nil {
+	if err := s.part().check(ctx); err != nil {
 		return err
 	}
 	_, err := s.change(ctx, store.Change{Verb: store.Delete})
@@ -135,7 +140,7 @@ func (s *Counting) Delete(ctx context.Context) error {
 // Available returns how many permits are free. Below zero it is how many have to be given back before one is free,
 // which AddCapacity can make of it. The number may have changed by the time it returns.
 func (s *Counting) Available(ctx context.Context) (int64, error) {
-	if err := s.check(ctx); err != nil {
+	if err := s.part().check(ctx); err != nil {
 		return 0, err
 	}
 	reply, err := s.change(ctx, store.Change{Verb: store.Look})
@@ -143,7 +148,7 @@ func (s *Counting) Available(ctx context.Context) (int64, error) {
 }
 
 func (s *Counting) request(ctx context.Context, n int64) (engine.Request, error) {
-	if err := s.check(ctx); err != nil {
+	if err := s.part().check(ctx); err != nil {
 		return engine.Request{}, err
 	}
 	if err := checkNumber(n, 1, luacall.MaxCount); err != nil {

@@ -62,9 +62,9 @@ func (h *handle) requests() string { return keys.Own("request", h.key) }
 // check is the first step of every call.
 func (h *handle) check(ctx any) error {
 	switch {
-	case h.err != nil:
+	case h != nil && h.err != nil:
 		return h.err
-	case h.core.Engine == nil:
+	case h == nil || h.core.Engine == nil:
 		return &rlock.ArgumentError{
 			Name: "semaphore", Problem: "must come from New; its zero value is none",
 		}
@@ -72,6 +72,21 @@ func (h *handle) check(ctx any) error {
 		return &rlock.ArgumentError{Name: "ctx", Problem: "must not be nil"}
 	}
 	return nil
+}
+
+// part is the handle of a semaphore; nil: it is none.
+func (s *Semaphore) part() *handle {
+	if s == nil {
+		return nil
+	}
+	return &s.handle
+}
+
+func (s *Counting) part() *handle {
+	if s == nil {
+		return nil
+	}
+	return &s.handle
 }
 
 // checkSpelling refuses the one spelling that makes two names share one set of leases: Redisson puts braces around a

@@ -36,7 +36,12 @@ func New(client *rlock.Client, name string, opts ...rlock.Option) *Semaphore {
 }
 
 // Name is the name given to New.
-func (s *Semaphore) Name() string { return s.name }
+func (s *Semaphore) Name() string {
+	if s == nil {
+		return ""
+	}
+	return s.name
+}
 
 // Delete removes the semaphore and its capacity, for a name that is no longer in use: Redis keeps it for ever
 // otherwise. If permits are held, the error is rlock.ErrBusy and nothing changes: if a capacity were set again while
@@ -44,7 +49,7 @@ func (s *Semaphore) Name() string { return s.name }
 // before the first SetCapacity, unless its handle has one ([Capacity]). If the semaphore does not exist, Delete does
 // nothing.
 func (s *Semaphore) Delete(ctx context.Context) error {
-	if err := s.check(ctx); err != nil {
+	if err := s.part().check(ctx); err != nil {
 		return err
 	}
 	reply, err := s.change(ctx, store.Change{Verb: store.Delete})
@@ -101,7 +106,7 @@ func (s *Semaphore) Inspect(ctx context.Context) (rlock.Info, error) {
 // operators. The id is one that Inspect reported. If there is no such hold, or its lease has ended, the error is
 // rlock.ErrNotHeld and nothing changes.
 func (s *Semaphore) Break(ctx context.Context, id string) error {
-	if err := s.check(ctx); err != nil {
+	if err := s.part().check(ctx); err != nil {
 		return err
 	}
 	if _, err := hex.DecodeString(id); id == "" || err != nil && !ours(id) {
@@ -132,7 +137,10 @@ func (s *Semaphore) change(ctx context.Context, what store.Change) (store.Change
 
 // lock returns the lock that stands for n permits.
 func (s *Semaphore) lock(n int64) *rlock.Lock {
-	if n == 1 && s.one != nil {
+	switch {
+	case s == nil:
+		return nil // whose calls say so
+	case n == 1 && s.one != nil:
 		return s.one
 	}
 	err := s.check(s)
