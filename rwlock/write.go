@@ -33,7 +33,7 @@ func (w writer) Traits() *store.Traits { return &writeTraits }
 
 // writeTraits say that an attempt that finds readers shuts the gate, which Release opens.
 var writeTraits = store.Traits{
-	Layout: store.ReadersWriter, Kind: string(lock.KindWrite), Passes: true, Counts: true, Marks: true, Under: upgrade,
+	Layout: store.ReadersWriter, Kind: string(lock.KindWrite), Passes: true, Marks: true, Under: upgrade,
 }
 
 // upgrade refuses to make a writer of a reader. A context that carries a write hold as well re-enters that and
