@@ -19,11 +19,11 @@ const (
 )
 
 // Run campaigns, calls fn with the term while this candidate leads, resigns when fn returns, and campaigns again if the
-// term was lost. It ends with ctx, and returns its cause; if the term was not lost, with nil or a *lock.WorkError, which
+// term was lost. It ends with ctx, and returns its cause; if the term was not lost, with nil or a *lock.WorkError that
 // has fn's error and resign's; and with an error that no second attempt mends: a closed client, a bad argument, a key
-// that is something else's. A store that refuses this candidate (wrong credentials, or a right that its user lacks) ends
-// Run too, unless the store has accepted the candidate before: that is a mistake in a set-up. The error then matches
-// lock.ErrUnavailable, and says what was refused.
+// that is something else's. A store that refuses this candidate (wrong credentials, or a right that its user lacks)
+// ends Run too, unless the store has accepted the candidate before: that is a mistake in a set-up. The error then
+// matches lock.ErrUnavailable, and says what was refused.
 //
 // All other errors are followed by another campaign after a pause: a store that does not answer, and a refusal of a
 // candidate that was accepted before, because the password that is being replaced may be in place soon. The client's

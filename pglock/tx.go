@@ -47,9 +47,11 @@ import (
 // a context that does not end with the hold, as above. Under the hold's, pgx would close the connection in the middle
 // of a commit when the hold is lost, and what was told as lost may stand. With it, Do returns a *lock.WorkError whose
 // Err is nil if the transaction is committed, also where its Hold is a *lock.LostError: do not repeat that work. After
-// an error of Commit itself, such as that of a broken connection, look whether it was carried out. A process that stops in the middle of a transaction keeps the lock from others for as long as
-// PostgreSQL keeps the transaction, whatever the lease is: set idle_in_transaction_session_timeout. If a savepoint is
-// rolled back in which Tx was called, the lock of the row goes with it.
+// an error of Commit itself, such as that of a broken connection, look whether it was carried out.
+//
+// A process that stops in the middle of a transaction keeps the lock from others for as long as PostgreSQL keeps the
+// transaction, whatever the lease is: set idle_in_transaction_session_timeout. If a savepoint is rolled back in which Tx
+// was called, the lock of the row goes with it.
 //
 // # Errors
 //

@@ -127,7 +127,8 @@ type retaining struct {
 
 func (r *retaining) Release(id string, sharded, _ bool) *luacall.Call[luacall.ReleaseReply] {
 	return luacall.Retain(luacall.RetainArgs{
-		Lock: r.key, ID: id, As: r.as, Until: r.until, Most: r.most.Milliseconds(), Channel: r.channel, Sharded: sharded,
+		Lock: r.key, ID: id, As: r.as, Until: r.until, Most: r.most.Milliseconds(),
+		Channel: r.channel, Sharded: sharded,
 	})
 }
 

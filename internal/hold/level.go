@@ -27,7 +27,8 @@ const (
 )
 
 // apart is what few levels have: something that is tied to them, an owner who is told of their end, a place that is
-// known, or something that their holder says of itself. Each lock that is held has a level, so what these need is kept behind one pointer.
+// known, or something that their holder says of itself. Each lock that is held has a level, so what these need is kept
+// behind one pointer.
 //
 // The pointer is set under the mutex of the key and read without: once the level is open it stays, and one that finds
 // none has nothing to run and nobody to tell. Tie, where it comes to a level that is ending at this moment, finds the

@@ -326,7 +326,9 @@ func Retain(a RetainArgs) *Call[ReleaseReply] {
 		checkUntil(a.Until), checkTTL("most", a.Most)); err != nil {
 		return refuse[ReleaseReply](err)
 	}
-	return newCall(&retainScript, 1, decodeRelease, a.Lock, a.ID, a.As, a.Until, a.Most, a.Channel, publishBy(a.Sharded))
+	return newCall(
+		&retainScript, 1, decodeRelease, a.Lock, a.ID, a.As, a.Until, a.Most, a.Channel, publishBy(a.Sharded),
+	)
 }
 
 var levelsScript = newScript("levels")
