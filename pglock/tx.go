@@ -50,8 +50,8 @@ import (
 // an error of Commit itself, such as that of a broken connection, look whether it was carried out.
 //
 // A process that stops in the middle of a transaction keeps the lock from others for as long as PostgreSQL keeps the
-// transaction, whatever the lease is: set idle_in_transaction_session_timeout. If a savepoint is rolled back in which Tx
-// was called, the lock of the row goes with it.
+// transaction, whatever the lease is: set idle_in_transaction_session_timeout. If a savepoint is rolled back in which
+// Tx was called, the lock of the row goes with it.
 //
 // # Errors
 //

@@ -1,6 +1,6 @@
 package hold
 
-// said is what a level says of its holder. Its number grows with each that a level of its Hold says; 0: nothing is said.
+// said is what a level says of its holder. Its number grows with each word that a level of its Hold says; 0: none.
 type said struct {
 	text string
 	nth  int
