@@ -265,14 +265,20 @@ var table = append(histories, []mutant{
 	}, {
 		name: "the id of a passage does not say its token",
 		file: "internal/engine/transfer.go",
-		old:  `"%d %d %s", p.Fence, p.Retain, p.Secret)`,
-		new:  `"%d %d %s", 0, p.Retain, p.Secret)`,
+		old:  `"%d %d %d %s", p.Fence, p.Retain, p.Most, p.Secret)`,
+		new:  `"%d %d %d %s", 0, p.Retain, p.Most, p.Secret)`,
 		in:   "rlock", by: "^TestATokenThatWasChangedTakesNothing$",
 	}, {
 		name: "the id of a passage does not say its end",
 		file: "internal/engine/transfer.go",
-		old:  `"%d %d %s", p.Fence, p.Retain, p.Secret)`,
-		new:  `"%d %d %s", p.Fence, 0, p.Secret)`,
+		old:  `"%d %d %d %s", p.Fence, p.Retain, p.Most, p.Secret)`,
+		new:  `"%d %d %d %s", p.Fence, 0, p.Most, p.Secret)`,
+		in:   "rlock", by: "^TestATokenThatWasChangedTakesNothing$",
+	}, {
+		name: "the id of a passage does not say for how long it retains at most",
+		file: "internal/engine/transfer.go",
+		old:  `"%d %d %d %s", p.Fence, p.Retain, p.Most, p.Secret)`,
+		new:  `"%d %d %d %s", p.Fence, p.Retain, 0, p.Secret)`,
 		in:   "rlock", by: "^TestATokenThatWasChangedTakesNothing$",
 	}, {
 		name: "an export that nobody confirms is taken back by one of its ids",
