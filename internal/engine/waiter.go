@@ -147,7 +147,7 @@ func (t *table) enter(w *waiter, tryOnly bool) bool {
 		entered = q.Try(&w.Waiter)
 	} else {
 		q.Enter(&w.Waiter)
-		if w.Look() == localqueue.Waiting {
+		if w.Look() == localqueue.Waiting && w.Size == 0 { // portions are not kept, and there may be thousands of them
 			k.wantedHereLocked()
 		}
 	}
