@@ -54,7 +54,8 @@ func TestACommitDuringALossIsTold(t *testing.T) {
 		})
 	}()
 	held := await(t, committing, "the commit")
-	require.NoError(t, a.client(t).Lock("n").Break(within(t)))
+	var open *lock.TransactionError
+	require.ErrorAs(t, a.client(t).Lock("n").Break(within(t)), &open, "the hold ends, and the transaction does not")
 	require.ErrorIs(t, ended(t, held), lock.ErrLost)
 	busy(t, a.client(t).Client, "n")
 	goOn()

@@ -150,10 +150,10 @@ func TestWhatIsNotHeldHasCallsAlone(t *testing.T) {
 			assert.Equal(t, !e.Try, e.Took >= time.Second)
 		}
 		assert.Equal(t, map[lock.Call][]lock.Outcome{
-			{Name: "tickets", Kind: lock.KindCounting, Permits: 3, Try: true}: {lock.OutcomeHeld},
-			{Name: "tickets", Kind: lock.KindCounting, Permits: 1, Try: true}: {lock.OutcomeBusy},
-			{Name: "tickets", Kind: lock.KindCounting, Permits: 2}:            {lock.OutcomeHeld},
-			{Name: "gate", Kind: lock.KindLatch}:                              {lock.OutcomeHeld},
+			{Store: rlock.Store, Name: "tickets", Kind: lock.KindCounting, Permits: 3, Try: true}: {lock.OutcomeHeld},
+			{Store: rlock.Store, Name: "tickets", Kind: lock.KindCounting, Permits: 1, Try: true}: {lock.OutcomeBusy},
+			{Store: rlock.Store, Name: "tickets", Kind: lock.KindCounting, Permits: 2}:            {lock.OutcomeHeld},
+			{Store: rlock.Store, Name: "gate", Kind: lock.KindLatch}:                              {lock.OutcomeHeld},
 		}, got)
 	})
 }

@@ -208,9 +208,12 @@ func TestWorkWhoseReleaseIsUnconfirmedIsTold(t *testing.T) {
 				at.node.Freeze()
 				return want
 			})
+			var work *rlock.WorkError
 			var release *rlock.ReleaseError
-			require.ErrorAs(s, err, &release)
-			require.ErrorIs(s, err, rlock.ErrUnconfirmed)
+			require.ErrorAs(s, err, &work)
+			require.Equal(s, want, work.Err)
+			require.ErrorAs(s, work.Hold, &release)
+			require.Equal(s, want == nil, errors.Is(err, rlock.ErrUnconfirmed), "work that failed was not done")
 			require.Equal(s, want != nil, errors.Is(err, failed))
 			for _, other := range []error{rlock.ErrUnavailable, rlock.ErrLost, rlock.ErrBusy, context.DeadlineExceeded} {
 				require.NotErrorIs(s, err, other)
