@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// A program that makes a client for each request, and closes none, is told so. (defect G35)
+// The log warns of a program that makes a client for each request, and closes none. (defect G35)
 func TestManyClientsOfOneServerAreLogged(t *testing.T) {
 	t.Parallel()
 	rdb := redis.NewClient(&redis.Options{Addr: redistest.Start(t).Addr()})

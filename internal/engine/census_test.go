@@ -9,7 +9,7 @@ import (
 // A program that makes a client for each request is told at the tenth, once, however many follow, and again only after
 // all of them were closed. Clients of other servers do not count. (defect G35)
 func TestManyClientsOfOneServerAreReportedOnce(t *testing.T) {
-	c := crowd{at: map[string]*assembly{}}
+	c := census{at: map[string]*population{}}
 	fill := func() {
 		for range many - 1 {
 			require.False(t, c.enter("a"))

@@ -2,17 +2,17 @@ package engine
 
 import "sync"
 
-// crowd counts the live clients of this process at each server. A program has one, or a few. One that makes a client
+// census counts the live clients of this process at each server. A program has one, or a few. One that makes a client
 // for each request, and closes none, has more with every request: each has connections, goroutines and holds of its
 // own, and nothing else would say so before the server has no connection left.
 //
 // Only a store that is one server, or one list of them, has an address by which clients can be counted.
-type crowd struct {
+type census struct {
 	mu sync.Mutex
-	at map[string]*assembly // by the address
+	at map[string]*population // by the address
 }
 
-type assembly struct {
+type population struct {
 	live int
 	told bool // that they are many
 }
@@ -21,10 +21,10 @@ type assembly struct {
 const many = 10
 
 // clients are those of this process.
-var clients = crowd{at: map[string]*assembly{}}
+var clients = census{at: map[string]*population{}}
 
 // enter counts a client, and reports that there are many now, once until all of them have left.
-func (c *crowd) enter(address string) (warn bool) {
+func (c *census) enter(address string) (warn bool) {
 	if address == "" {
 		return false
 	}
@@ -32,7 +32,7 @@ func (c *crowd) enter(address string) (warn bool) {
 	defer c.mu.Unlock()
 	here := c.at[address]
 	if here == nil {
-		here = &assembly{}
+		here = &population{}
 		c.at[address] = here
 	}
 	here.live++
@@ -42,7 +42,7 @@ func (c *crowd) enter(address string) (warn bool) {
 }
 
 // leave counts a client no more.
-func (c *crowd) leave(address string) {
+func (c *census) leave(address string) {
 	if address == "" {
 		return
 	}
