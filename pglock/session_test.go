@@ -18,12 +18,12 @@ import (
 	"github.com/holdfast-go/holdfast/pglock"
 )
 
-// leftBehind has every connection but the first be one of a pooler's, in whose session a client left something behind.
-func leftBehind(statement string) func(*pgxpool.Config) {
-	var made atomic.Int64
+// leftBehind has every connection be one of a pooler's, in whose session a client left something behind, from when it is
+// told to.
+func leftBehind(statement string, now *atomic.Bool) func(*pgxpool.Config) {
 	return func(c *pgxpool.Config) {
 		c.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
-			if made.Add(1) == 1 {
+			if !now.Load() {
 				return nil
 			}
 			_, err := conn.Exec(ctx, statement)
@@ -50,7 +50,10 @@ func TestASessionThatIsNotAsItWas(t *testing.T) {
 			user, to := newRole(t, of, "IN ROLE "+nobody)
 			psql(t, of, "GRANT SELECT, INSERT, UPDATE ON holdfast_lock TO "+user)
 			statement := strings.ReplaceAll(statement, "nobody", nobody)
-			c := client(t, pool(t, to, leftBehind(statement)), pglock.Options{Lease: time.Second})
+			var left atomic.Bool
+			c := client(t, pool(t, to, leftBehind(statement, &left)), pglock.Options{Lease: time.Second})
+			taken(t, c.Lock("first"))
+			left.Store(true)
 			held, unlock := take(t, within(t), c.Lock("a"))
 			eventually(t, func() bool {
 				return held.Err() != nil || psql(t, of, "SELECT until > to_timestamp(fence / 1000000.0) + interval '2 s' "+

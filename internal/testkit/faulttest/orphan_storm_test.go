@@ -137,9 +137,7 @@ func (s *orphanStorm) call(client int) {
 	default:
 		s.adapt(s.gaveUp.Add(1))
 		assert.Error(s.t, ctx.Err(), "the call gave up before its context did: %v", err)
-		assert.ErrorIs(s.t, err, ctx.Err())
-		assert.True(s.t, errors.Is(err, rlock.ErrBusy) || errors.Is(err, rlock.ErrUnavailable) ||
-			err == ctx.Err(), "%v", err)
+		assert.ErrorIs(s.t, err, ctx.Err()) // and nothing else, if the context was over before the call
 	}
 	if err != nil {
 		assert.ErrorIs(s.t, unlock(), rlock.ErrNotHeld)
