@@ -12,24 +12,32 @@ func (f *flow) again(n ast.Node, s state) {
 		return
 	}
 	for call := range calls(n) {
-		taken, method := f.takes(call)
-		if taken == nil {
-			if name, ok := f.runs(call); ok {
-				taken, method = call, name
-			}
-		}
-		if taken != nil && f.root(call.Args[0]) && f.sameReceiver(call, f.call) {
+		method := f.locks(call)
+		if method != "" && f.root(call.Args[0]) && f.excludes(receiver(f.call), receiver(call)) {
 			f.report(call.Args[0].Pos(), "this %s does not know that the lock is held, and waits for its own caller: "+
 				"give it the %s", method, f.newer())
 		}
 	}
 }
 
-// sameReceiver reports that two calls are of methods of the same variable or field.
-func (c *check) sameReceiver(x, y *ast.CallExpr) bool {
-	a, ok := ast.Unparen(x.Fun).(*ast.SelectorExpr)
-	b, also := ast.Unparen(y.Fun).(*ast.SelectorExpr)
-	return ok && also && c.same(a.X, b.X)
+// locks is the name of a method that a call is of, if that takes a lock, or runs a function with it; "": it does
+// neither.
+func (c *check) locks(call *ast.CallExpr) string {
+	if taken, method := c.takes(call); taken != nil {
+		return method
+	}
+	method, _ := c.runs(call)
+	return method
+}
+
+// excludes reports that two expressions are handles of one lock, of which a hold of the one keeps out the other.
+func (c *check) excludes(x, y ast.Expr) bool {
+	a, side := c.sideOf(x)
+	b, other := c.sideOf(y)
+	if a != nil && b != nil {
+		return (side == "Write" || other == "Write") && c.ofOneLock(a, b)
+	}
+	return x != nil && y != nil && c.same(x, y)
 }
 
 // same reports that two expressions are the same variable, field, or method of one without arguments.

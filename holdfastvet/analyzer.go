@@ -38,8 +38,11 @@ func run(pass *analysis.Pass) (any, error) {
 	for _, h := range c.holds {
 		c.examine(h)
 	}
-	for cur := range in.Root().Preorder((*ast.DeferStmt)(nil)) {
-		c.deferred(cur.Node().(*ast.DeferStmt), enclosing(cur).body)
+	for cur := range in.Root().Preorder((*ast.DeferStmt)(nil), (*ast.ExprStmt)(nil), (*ast.GoStmt)(nil)) {
+		c.dropped(cur)
+		if d, ok := cur.Node().(*ast.DeferStmt); ok {
+			c.deferred(d, enclosing(cur).body)
+		}
 	}
 	return nil, nil
 }
@@ -58,7 +61,7 @@ type check struct {
 	singles map[*types.Func]bool      // of those: whether they do one piece of work
 	values  map[types.Object]ast.Expr // of variables: what each is defined as
 	changed map[types.Object]bool     // of those: which are assigned again, or may be through their address
-	limits  bool                      // an option is used with which holds end by themselves
+	limits  limits                    // which options the package names with which holds end by themselves
 }
 
 // finding is what was reported, so that nothing is reported twice.
@@ -81,6 +84,7 @@ func (c *check) findHolds(in *inspector.Inspector) {
 			h = c.byDo(n)
 		default:
 			c.allThrownAway(n)
+			c.droppedByDo(n)
 		}
 		if h != nil {
 			c.holds = append(c.holds, h)
@@ -98,7 +102,7 @@ func (c *check) survey(in *inspector.Inspector) {
 	c.singles = make(map[*types.Func]bool)
 	c.values = make(map[types.Object]ast.Expr)
 	c.changed = make(map[types.Object]bool)
-	c.limits = c.namesLimit()
+	c.limits = c.namedLimits()
 	nodes := []ast.Node{(*ast.AssignStmt)(nil), (*ast.ValueSpec)(nil), (*ast.UnaryExpr)(nil), (*ast.SelectStmt)(nil),
 		(*ast.FuncDecl)(nil)}
 	in.Preorder(nodes, func(n ast.Node) {
@@ -138,6 +142,7 @@ func (c *check) examine(h *hold) {
 			f.neverUnlocked(n, after)
 		}
 		if n == h.stmt {
+			f.everyTurn(before)
 			return
 		}
 		f.unchecked(n, before, after)
@@ -145,6 +150,7 @@ func (c *check) examine(h *hold) {
 		f.again(n, before)
 		f.idleLease(n, before)
 		f.refused(n, before)
+		f.upgrades(n, before)
 		f.cutOff(n, before)
 		f.afterUnlock(n, before)
 	}

@@ -51,13 +51,29 @@
 //		return lock.Do(held, work)         // this Do always fails
 //	})
 //
+//	lock.Read().Do(ctx, func(held context.Context) error {
+//		return lock.Write().Do(held, work) // this Do fails with ErrUpgrade
+//	})
+//
+// An unlock that a loop defers, which runs when the function returns and not when the turn ends:
+//
+//	for _, name := range names {
+//		held, unlock, err := rlock.New(client, name).Lock(ctx)
+//		...
+//		defer unlock()
+//		work(held)
+//	}
+//
 // An error that the code does not look at before the work, which may then run without the lock:
 //
 //	held, unlock, _ := lock.TryLock(ctx) // the error of TryLock is thrown away
 //
-// The error of unlock, which says that the lock was lost, dropped by its defer, or stored where nothing reads it:
+// The error of unlock, which says that the lock was lost, or of Do, which may not have called its function, dropped or
+// stored where nothing reads it:
 //
 //	defer unlock()                                      // the error of unlock is dropped
+//	unlock()                                            // the error of unlock is dropped
+//	lock.Do(ctx, work)                                  // the error of Do is dropped
 //	defer func() { err = errors.Join(err, unlock()) }() // err is no named result
 //
 // It finds the same of the Campaign of an election and its resign, and of permits.
@@ -70,8 +86,15 @@
 // and Break, to make another context from, and after context.WithoutCancel, for work that must outlive the hold.
 //
 // A hold may be meant to stay. So unlock may be missing in main, in a function that closes the client, on a way that
-// exports or breaks the hold, and in a package that names FixedLease or MaxHold. Elsewhere say so: _ = unlock. What is
-// called, stored, returned, sent or passed on is taken to be called at the right time.
+// exports or breaks the hold, and where the handle has a FixedLease; of a handle that was made elsewhere, where the package
+// names FixedLease. With MaxHold it may be missing in the whole function, but not on one way only. Elsewhere say so:
+// _ = unlock. What is called, stored, returned, sent or passed on is taken to be called at the right time.
+//
+// The error of unlock may be dropped where something has failed already, which the caller learns of: under err != nil,
+// and before a panic. Elsewhere say so: _ = unlock(), and _ = lock.Do(ctx, work).
+//
+// A loop that defers unlock may gather locks for one piece of work: then it hands the context of each hold on to the next
+// Lock, or stores it.
 //
 // # What it misses
 //
@@ -82,6 +105,10 @@
 //   - a goroutine that is cut off in another package;
 //   - a lease that changes nothing, or a call that NonReentrant refuses, where the hold comes from another function, or
 //     a handle is a field or a parameter;
+//   - a write lock inside a read hold that another function took, or with other locks in between;
+//   - an error of unlock or Do that is stored in a variable which nothing reads, as other linters find;
+//   - an unlock that is deferred in a branch of a loop;
+//   - work in a hold that does not look at its context, and so goes on when the lock is lost;
 //   - a context that is kept after Do has returned.
 //
 // Tests, and other files that import package testing, take locks as strangers and expect errors. In them only what a

@@ -33,6 +33,7 @@ type state struct {
 	asked bool   // perhaps: the code has looked at the error, or handed it on
 	open  bool   // perhaps: nothing has been done with unlock
 	letGo bool   // perhaps: unlock was called, or handed on to what may call it, or the hold is known to have ended
+	later bool   // perhaps: a defer unlocks
 	old   elders // always: the contexts that are older than the hold
 }
 
@@ -46,6 +47,7 @@ func (s state) join(t state) state {
 	}
 	s.err, s.ctx, s.ended = s.err && t.err, s.ctx && t.ctx, s.ended && t.ended
 	s.asked, s.open, s.letGo = s.asked || t.asked, s.open || t.open, s.letGo || t.letGo
+	s.later = s.later || t.later
 	both := make(elders)
 	for o := range s.old {
 		if t.old[o] {
@@ -58,7 +60,7 @@ func (s state) join(t state) state {
 
 func (s state) equal(t state) bool {
 	return maps.Equal(s.old, t.old) && s.held == t.held && s.err == t.err && s.ctx == t.ctx && s.ended == t.ended &&
-		s.asked == t.asked && s.open == t.open && s.letGo == t.letGo
+		s.asked == t.asked && s.open == t.open && s.letGo == t.letGo && s.later == t.later
 }
 
 // flow follows one hold.
@@ -146,6 +148,7 @@ func (f *flow) step(n ast.Node, s state) state {
 	_, defers := n.(*ast.DeferStmt)
 	if f.handsOn(n) {
 		s.open = false
+		s.later = s.later || defers
 		s.letGo = s.letGo || !defers
 		s.asked = s.asked || !defers
 	}

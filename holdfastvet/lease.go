@@ -15,10 +15,7 @@ func (f *flow) idleLease(n ast.Node, s state) {
 		return
 	}
 	for call := range calls(n) {
-		_, method := f.takes(call)
-		if name, ok := f.runs(call); ok {
-			method = name
-		}
+		method := f.locks(call)
 		if !slices.Contains([]string{"Lock", "TryLock", "Do"}, method) || !f.carries(call.Args[0]) {
 			continue
 		}

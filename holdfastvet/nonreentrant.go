@@ -13,13 +13,8 @@ func (f *flow) refused(n ast.Node, s state) {
 	}
 	outer, _ := f.handle(receiver(f.call))
 	for call := range calls(n) {
-		taken, method := f.takes(call)
-		if taken == nil {
-			if name, ok := f.runs(call); ok {
-				taken, method = call, name
-			}
-		}
-		if taken == nil || !f.carries(call.Args[0]) {
+		method := f.locks(call)
+		if method == "" || !f.carries(call.Args[0]) {
 			continue
 		}
 		inner, _ := f.handle(receiver(call))

@@ -67,3 +67,39 @@ func shadowedResult(ctx context.Context, lock *rlock.Lock, locks bool) (err erro
 	}
 	return nil
 }
+
+func statement(ctx context.Context, lock *rlock.Lock) error {
+	ctx, unlock, err := lock.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	err = work(ctx)
+	unlock() // want `the error of unlock is dropped, and with it the loss of the lock: return it with that of the work, or use Do`
+	return err
+}
+
+func inTheBackground(ctx context.Context, lock *rlock.Lock) error {
+	ctx, unlock, err := lock.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	err = work(ctx)
+	go unlock() // want `the error of unlock is dropped`
+	return err
+}
+
+func afterSuccess(ctx context.Context, lock *rlock.Lock) error {
+	ctx, unlock, err := lock.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	if err := work(ctx); err == nil {
+		unlock() // want `the error of unlock is dropped`
+		return nil
+	}
+	return unlock()
+}
+
+func byDo(ctx context.Context, lock *rlock.Lock) {
+	lock.Do(ctx, func(ctx context.Context) error { return work(ctx) }) // want `the error of Do is dropped, and with it whether the work was done, and with the lock held`
+}

@@ -50,3 +50,21 @@ func lossStoredTooLate(ctx context.Context, lock *rlock.Lock) error {
 	defer func() { err = errors.Join(err, unlock()) }() // want `err is no named result`
 	return work(held)
 }
+
+func lossDroppedByAStatement(ctx context.Context, lock *rlock.Lock) error {
+	held, unlock, err := lock.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	err = work(held)
+	unlock() // want `the error of unlock is dropped, and with it the loss of the lock`
+	return err
+}
+
+func errorOfDoDropped(ctx context.Context, lock *rlock.Lock) {
+	lock.Do(ctx, work0) // want `the error of Do is dropped, and with it whether the work was done, and with the lock held`
+}
+
+func errorOfRunDropped(ctx context.Context, e *leader.Election) {
+	go e.Run(ctx, work0) // want `the error of Run is dropped`
+}

@@ -1,0 +1,62 @@
+package holdfastvet
+
+import (
+	"go/ast"
+	"go/types"
+)
+
+// upgrades finds a write lock that is taken with a context that carries a read hold of the same lock: that is refused,
+// unless the context carries a write hold as well.
+func (f *flow) upgrades(n ast.Node, s state) {
+	lock, side := f.sideOf(receiver(f.call))
+	if !s.inside() || !s.ctx || side != "Read" || f.writesAround(lock) {
+		return
+	}
+	for call := range calls(n) {
+		method := f.locks(call)
+		if method == "" || !f.carries(call.Args[0]) {
+			continue
+		}
+		if inner, side := f.sideOf(receiver(call)); side == "Write" && f.ofOneLock(lock, inner) {
+			f.report(call.Pos(), "this %s fails with ErrUpgrade: %s carries a read hold of the same lock. Unlock that "+
+				"before, or take the write lock from the start", method, types.ExprString(call.Args[0]))
+		}
+	}
+}
+
+// sideOf is the read-write lock that a handle is one side of, and which side; nil: it is of none, or nobody knows.
+func (c *check) sideOf(handle ast.Expr) (lock ast.Expr, side string) {
+	if handle == nil {
+		return nil, ""
+	}
+	if v := c.value(handle); v != nil {
+		return c.sideOf(v)
+	}
+	call, ok := ast.Unparen(handle).(*ast.CallExpr)
+	if !ok || len(call.Args) > 0 || !ours(c.callee(call)) {
+		return nil, ""
+	}
+	if side = nameOf(call); side != "Read" && side != "Write" {
+		return nil, ""
+	}
+	return receiver(call), side
+}
+
+// ofOneLock reports that two expressions are the same read-write lock.
+func (c *check) ofOneLock(x, y ast.Expr) bool {
+	a, _ := c.handle(x)
+	b, _ := c.handle(y)
+	return a != nil && b != nil && c.oneLock(a, b) || c.equal(x, y)
+}
+
+// writesAround reports that the code around a read hold takes the write side of the lock, in which the caller may still
+// be.
+func (f *flow) writesAround(lock ast.Expr) bool {
+	for _, h := range f.holds {
+		outer, side := f.sideOf(receiver(h.call))
+		if side == "Write" && within(f.call.Pos(), h.fn) && h.call.Pos() < f.call.Pos() && f.ofOneLock(lock, outer) {
+			return true
+		}
+	}
+	return false
+}
