@@ -51,7 +51,7 @@ func run(pass *analysis.Pass) (any, error) {
 type check struct {
 	*analysis.Pass
 	holds   []*hold
-	unlocks map[types.Object]bool // the variables that hold what unlocks
+	unlocks map[types.Object]bool // the variables and fields that hold what unlocks
 	told    map[finding]bool
 
 	// What survey finds, in a package that has a hold.
@@ -88,7 +88,7 @@ func (c *check) findHolds(in *inspector.Inspector) {
 		}
 		if h != nil {
 			c.holds = append(c.holds, h)
-			c.unlocks[h.unlock.obj] = true
+			c.unlocks[c.variable(h.unlock.expr)] = true
 		}
 	}
 	delete(c.unlocks, nil)

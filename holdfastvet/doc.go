@@ -86,15 +86,15 @@
 // and Break, to make another context from, and after context.WithoutCancel, for work that must outlive the hold.
 //
 // A hold may be meant to stay. So unlock may be missing in main, in a function that closes the client, on a way that
-// exports or breaks the hold, and where the handle has a FixedLease; of a handle that was made elsewhere, where the package
-// names FixedLease. With MaxHold it may be missing in the whole function, but not on one way only. Elsewhere say so:
-// _ = unlock. What is called, stored, returned, sent or passed on is taken to be called at the right time.
+// exports or breaks the hold, and where the handle has a FixedLease; of a handle that was made elsewhere, where the
+// package names FixedLease. With MaxHold it may be missing in the whole function, but not on one way only. Elsewhere
+// say so: _ = unlock. What is called, stored, returned, sent or passed on is taken to be called at the right time.
 //
 // The error of unlock may be dropped where something has failed already, which the caller learns of: under err != nil,
 // and before a panic. Elsewhere say so: _ = unlock(), and _ = lock.Do(ctx, work).
 //
-// A loop that defers unlock may gather locks for one piece of work: then it hands the context of each hold on to the next
-// Lock, or stores it.
+// A loop that defers unlock may gather locks for one piece of work: then it hands the context of each hold on to the
+// next Lock, or stores it.
 //
 // # What it misses
 //
@@ -105,7 +105,10 @@
 //   - a goroutine that is cut off in another package;
 //   - a lease that changes nothing, or a call that NonReentrant refuses, where the hold comes from another function, or
 //     a handle is a field or a parameter;
-//   - a write lock inside a read hold that another function took, or with other locks in between;
+//   - a write lock inside a read hold that another function took;
+//   - a call through a variable that has a method, as in do := lock.Do, or a member of a set that is taken inside it;
+//   - an error of Lock that is logged only, before the work goes on;
+//   - a goroutine that is waited for after unlock, which ends its context, and not before;
 //   - an error of unlock or Do that is stored in a variable which nothing reads, as other linters find;
 //   - an unlock that is deferred in a branch of a loop;
 //   - work in a hold that does not look at its context, and so goes on when the lock is lost;

@@ -6,8 +6,8 @@ import (
 )
 
 // everyTurn finds an unlock that is deferred in a loop, on a way back to the Lock: it runs when the function returns. A
-// loop that gathers several locks for one piece of work means that, so a report needs a sign that it does not: each turn
-// takes the same lock, or does its work with the hold.
+// loop that gathers several locks for one piece of work means that, so a report needs a sign that it does not: each
+// turn takes the same lock, or does its work with the hold.
 func (f *flow) everyTurn(back state) {
 	if !back.later || f.unlock.obj == nil {
 		return

@@ -122,8 +122,20 @@ func (c *check) deferred(d *ast.DeferStmt, body *ast.BlockStmt) {
 
 // unlocking reports that a call is of what a lock returned.
 func (c *check) unlocking(call *ast.CallExpr) bool {
-	o := c.object(call.Fun)
+	o := c.variable(call.Fun)
 	return o != nil && c.unlocks[o]
+}
+
+// variable is the variable or the field that an expression is; nil: it is none.
+func (c *check) variable(e ast.Expr) types.Object {
+	sel, ok := e.(*ast.SelectorExpr)
+	if !ok {
+		return c.object(e)
+	}
+	if v, ok := c.TypesInfo.Uses[sel.Sel].(*types.Var); ok {
+		return v
+	}
+	return nil
 }
 
 // stored finds the error of unlock stored, by a deferred function, in a variable of the function around it that nobody

@@ -8,8 +8,7 @@ import (
 // upgrades finds a write lock that is taken with a context that carries a read hold of the same lock: that is refused,
 // unless the context carries a write hold as well.
 func (f *flow) upgrades(n ast.Node, s state) {
-	lock, side := f.sideOf(receiver(f.call))
-	if !s.inside() || !s.ctx || side != "Read" || f.writesAround(lock) {
+	if !s.inside() || !s.ctx {
 		return
 	}
 	for call := range calls(n) {
@@ -17,11 +16,33 @@ func (f *flow) upgrades(n ast.Node, s state) {
 		if method == "" || !f.carries(call.Args[0]) {
 			continue
 		}
-		if inner, side := f.sideOf(receiver(call)); side == "Write" && f.ofOneLock(lock, inner) {
+		lock, side := f.sideOf(receiver(call))
+		if side == "Write" && f.readsAround(lock) && !f.writesAround(lock) {
 			f.report(call.Pos(), "this %s fails with ErrUpgrade: %s carries a read hold of the same lock. Unlock that "+
 				"before, or take the write lock from the start", method, types.ExprString(call.Args[0]))
 		}
 	}
+}
+
+// readsAround reports that the hold is one of a lock's read side, or that its context is made from that of one.
+func (f *flow) readsAround(lock ast.Expr) bool {
+	for h := f.hold; h != nil; h = f.around(h) {
+		if outer, side := f.sideOf(receiver(h.call)); side == "Read" && f.ofOneLock(lock, outer) {
+			return true
+		}
+	}
+	return false
+}
+
+// around is the hold of a Do whose context another hold was taken with; nil: there is none.
+func (c *check) around(inner *hold) *hold {
+	for _, h := range c.holds {
+		outer := &flow{check: c, hold: h}
+		if h.stmt == nil && h.ctx.obj != nil && within(inner.call.Pos(), h.fn) && outer.carries(inner.call.Args[0]) {
+			return h
+		}
+	}
+	return nil
 }
 
 // sideOf is the read-write lock that a handle is one side of, and which side; nil: it is of none, or nobody knows.

@@ -103,3 +103,17 @@ func afterSuccess(ctx context.Context, lock *rlock.Lock) error {
 func byDo(ctx context.Context, lock *rlock.Lock) {
 	lock.Do(ctx, func(ctx context.Context) error { return work(ctx) }) // want `the error of Do is dropped, and with it whether the work was done, and with the lock held`
 }
+
+type owner struct {
+	ctx    context.Context
+	unlock func() error
+}
+
+func (o *owner) start(ctx context.Context, lock *rlock.Lock) (err error) {
+	o.ctx, o.unlock, err = lock.Lock(ctx)
+	return err
+}
+
+func (o *owner) stop() {
+	o.unlock() // want `the error of unlock is dropped`
+}

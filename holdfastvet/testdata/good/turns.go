@@ -143,6 +143,14 @@ func sides(ctx context.Context, lock, another *rwlock.Lock, work func(context.Co
 			return lock.Read().Do(ctx, func(ctx context.Context) error { return lock.Write().Do(ctx, work) })
 		}),
 		lock.Read().Do(ctx, func(ctx context.Context) error { return another.Write().Do(ctx, work) }),
+		lock.Read().Do(ctx, func(held context.Context) error {
+			return another.Write().Do(rlock.WithoutHolds(held), func(held context.Context) error {
+				return another.Write().Do(held, work)
+			})
+		}),
+		lock.Read().Do(ctx, func(ctx context.Context) error {
+			return another.Write().Do(ctx, func(ctx context.Context) error { return another.Read().Do(ctx, work) })
+		}),
 		lock.Read().Do(ctx, func(ctx context.Context) error { return lock.Read().Do(context.Background(), work) }),
 		lock.Read().Do(ctx, work), lock.Write().Do(ctx, work),
 	)

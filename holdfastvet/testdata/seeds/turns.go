@@ -61,3 +61,11 @@ func upgradeFromNowhere(ctx context.Context, lock *rwlock.Lock) error {
 		return lock.Write().Do(context.Background(), work0) // want `this Do does not know that the lock is held, and waits for its own caller`
 	})
 }
+
+func upgradeInsideAnotherLock(ctx context.Context, lock *rwlock.Lock, another *rlock.Lock) error {
+	return lock.Read().Do(ctx, func(ctx context.Context) error {
+		return another.Do(ctx, func(ctx context.Context) error {
+			return lock.Write().Do(ctx, work0) // want `this Do fails with ErrUpgrade`
+		})
+	})
+}
