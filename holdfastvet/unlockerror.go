@@ -103,8 +103,8 @@ func (c *check) droppedByDo(stmt ast.Node) {
 		return
 	}
 	if name, ok := c.runs(call); ok {
-		c.report(call.Pos(), "the error of %s is dropped, and with it whether the work was done, and with the lock held",
-			name)
+		c.report(call.Pos(), "the error of %s is dropped, and with it whether the work was done, and with the lock "+
+			"held", name)
 	}
 }
 
