@@ -44,7 +44,7 @@
 //	...
 //	rlock.New(client, "order", rlock.FixedLease(time.Minute)).Lock(held) // this FixedLease changes nothing
 //
-// A call that always fails, because its handle refuses the context of a hold:
+// A call that fails, because its handle refuses the context of a hold:
 //
 //	lock := rlock.New(client, "order", rlock.NonReentrant())
 //	lock.Do(ctx, func(held context.Context) error {
@@ -52,7 +52,7 @@
 //	})
 //
 //	lock.Read().Do(ctx, func(held context.Context) error {
-//		return lock.Write().Do(held, work) // this Do fails with ErrUpgrade
+//		return lock.Write().Do(held, work) // this Do fails with ErrUpgrade, unless a caller holds the write side
 //	})
 //
 // An unlock that a loop defers, which runs when the function returns and not when the turn ends:
@@ -107,6 +107,7 @@
 //     a handle is a field or a parameter;
 //   - a write lock inside a read hold that another function took;
 //   - a call through a variable that has a method, as in do := lock.Do, or a member of a set that is taken inside it;
+//   - an unlock that is called twice, whose error says so when it is;
 //   - an error of Lock that is logged only, before the work goes on;
 //   - a goroutine that is waited for after unlock, which ends its context, and not before;
 //   - an error of unlock or Do that is stored in a variable which nothing reads, as other linters find;

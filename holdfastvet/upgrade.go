@@ -18,8 +18,8 @@ func (f *flow) upgrades(n ast.Node, s state) {
 		}
 		lock, side := f.sideOf(receiver(call))
 		if side == "Write" && f.readsAround(lock) && !f.writesAround(lock) {
-			f.report(call.Pos(), "this %s fails with ErrUpgrade: %s carries a read hold of the same lock. Unlock that "+
-				"before, or take the write lock from the start", method, types.ExprString(call.Args[0]))
+			f.report(call.Pos(), "this %s fails with ErrUpgrade, unless a caller holds the write side: %s carries a "+
+				"read hold of the same lock", method, types.ExprString(call.Args[0]))
 		}
 	}
 }

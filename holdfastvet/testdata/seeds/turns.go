@@ -38,7 +38,7 @@ func deferredForTheNextTurn(ctx context.Context, lock *rlock.Lock) (err error) {
 
 func upgrade(ctx context.Context, lock *rwlock.Lock) error {
 	return lock.Read().Do(ctx, func(held context.Context) error {
-		return lock.Write().Do(held, work0) // want `this Do fails with ErrUpgrade: held carries a read hold of the same lock. Unlock that before, or take the write lock from the start`
+		return lock.Write().Do(held, work0) // want `this Do fails with ErrUpgrade, unless a caller holds the write side: held carries a read hold of the same lock`
 	})
 }
 
@@ -49,7 +49,7 @@ func upgradeByHand(ctx context.Context, client *rlock.Client) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	ctx, leave, err := write.TryLock(ctx) // want `this TryLock fails with ErrUpgrade: ctx carries`
+	ctx, leave, err := write.TryLock(ctx) // want `this TryLock fails with ErrUpgrade, unless a caller holds the write side: ctx carries`
 	if err != nil {
 		return err
 	}
