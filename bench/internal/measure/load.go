@@ -119,6 +119,9 @@ func (l Load) Warm(ctx context.Context) error {
 	return err
 }
 
+// ErrNobody means that no worker got a lock in all of its time.
+var ErrNobody = errors.New("nobody got a lock")
+
 func gather(workers []worker, elapsed time.Duration) (Outcome, error) {
 	o := Outcome{Elapsed: elapsed}
 	var errs []error
@@ -134,7 +137,7 @@ func gather(workers []worker, elapsed time.Duration) (Outcome, error) {
 	slices.Sort(o.Waits)
 	slices.Sort(o.Both)
 	if o.Pairs == 0 {
-		return o, errors.Join(errors.New("nobody got a lock"), errors.Join(errs...))
+		return o, errors.Join(ErrNobody, errors.Join(errs...))
 	}
 	return o, nil
 }
