@@ -78,7 +78,7 @@
 //
 // It finds the same of the Campaign of an election and its resign, and of permits.
 //
-// # What it leaves alone
+// # Why it leaves some code alone
 //
 // It tells a lock by what its methods return, so it looks at interfaces and wrappers of the application too. It is
 // silent where it is not sure. An older context is right before the hold and after it, where the lock was not acquired
