@@ -62,6 +62,28 @@ func TestALoadThatGotNothingIsAnError(t *testing.T) {
 	require.ErrorContains(t, err, "no such luck")
 }
 
+// late is a lock that nobody gets for a while.
+type late struct {
+	local
+	from time.Time
+}
+
+func (l late) Lock(ctx context.Context) error {
+	if time.Now().Before(l.from) {
+		return errors.New("too early")
+	}
+	return l.local.Lock(ctx)
+}
+
+func TestALoadThatGotNothingInALittleTimeIsRunForLonger(t *testing.T) {
+	var mu sync.Mutex
+	lock := late{local{&mu}, time.Now().Add(50 * time.Millisecond)}
+	o, err := Load{Locks: []contender.Lock{lock}, For: time.Millisecond}.Run(t.Context())
+	require.NoError(t, err)
+	require.Positive(t, o.Pairs)
+	require.Greater(t, o.Elapsed, time.Millisecond)
+}
+
 func TestTurnsByGroup(t *testing.T) {
 	o := Outcome{Turns: []int{1, 3, 4, 4}}
 	require.InDelta(t, 4.0, ratio(o.Turns), 1e-9)

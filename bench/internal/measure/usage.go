@@ -39,7 +39,7 @@ const (
 	TurnRatio = "turns_most_by_fewest"
 	Absence   = "client_wait_max_us" // for which no goroutine of a client got the lock
 	Failures  = "failures"
-	Stuck     = "stuck"         // 1: a waiter was never woken, or got no lock, and the round has no other figures
+	Stuck     = "stuck"         // 1: a waiter was never woken, and the round has no other figures
 	Late      = "relay_late_us" // by which a relay was behind what it is to add, per round trip
 )
 

@@ -58,7 +58,7 @@ func TestATableSaysWhoWasStuck(t *testing.T) {
 		sample(contender.Ours, 1, 9_000), sample(contender.Bsm, 1, 4_500),
 	)))
 	text := b.String()
-	require.Contains(t, text, "stuck  loopback: bsm/redislock: no waiter got the lock in round 1, which does not count")
+	require.Contains(t, text, "stuck  loopback: bsm/redislock: a waiter was never woken in round 1, which does not count")
 	require.Regexp(t, `bsm/redislock +4,500 +±0\.00 % +2\.00`, text)
 	require.Contains(t, text, "met    loopback: locks_per_s of holdfast: at least 1.5 times that of bsm/redislock: got 2.00")
 }

@@ -56,7 +56,7 @@ func verdicts(w io.Writer, s scenario.Scenario, parts []Part) {
 	for _, part := range parts {
 		for _, one := range part.Samples {
 			if one.Figures[measure.Stuck] != 0 {
-				fmt.Fprintf(w, "  stuck  %s: %s: no waiter got the lock in round %d, which does not count\n",
+				fmt.Fprintf(w, "  stuck  %s: %s: a waiter was never woken in round %d, which does not count\n",
 					part.name(), one.Contender, one.Round+1)
 			}
 		}
