@@ -70,10 +70,8 @@ func word(err error) string {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return "alien" // no deadline here ends before all is over
-	case errors.Is(err, context.Canceled) && (said == "busy" || said == "unavailable"):
-		return "canceled"
-	case err == context.Canceled: // before anything was sent
-		return "canceled"
+	case errors.Is(err, context.Canceled) && (said == "busy" || said == "unavailable" || said == ""):
+		return "canceled" // without a word: before anything was sent
 	case said != "":
 		return said
 	case strings.HasPrefix(err.Error(), "holdfast: closed with locks still held"):

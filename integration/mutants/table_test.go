@@ -934,7 +934,7 @@ var table = append(histories, []mutant{
 	}, {
 		name: "contexts end after the release",
 		file: "internal/engine/*.go",
-		old:  "	l.End(parted.Ended.Cause)\n	out := l.Out()\n",
+		old:  "	if l.End(parted.Ended.Cause) {\n		at = e.clock.Now()\n	}\n	out := l.Out()\n",
 		new:  "	time.AfterFunc(time.Minute, func() { l.End(parted.Ended.Cause) })\n	out := l.Out()\n",
 		in:   "integration/history", by: "^TestContextEndsBeforeTheReleaseIsSent$",
 	}, {

@@ -85,7 +85,7 @@ func (h *hearing) explain(err error) error {
 	switch {
 	case timedOut(err) || said == nil && h.spoke.Load():
 		return err
-	case said == nil && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)):
+	case said == nil && hungUp(err):
 		return fmt.Errorf("%w", fmt.Errorf("the server hung up before it had said anything, as a proxy does that does "+
 			"not know HELLO, with which go-redis begins: %w", err))
 	case said == nil:
@@ -96,4 +96,10 @@ func (h *hearing) explain(err error) error {
 		err = &net.OpError{Op: "dial", Net: h.network, Err: err}
 	}
 	return fmt.Errorf("%w", err) // go-redis unwraps one layer of an error in the handshake
+}
+
+// hungUp reports that the other side has ended the connection.
+func hungUp(err error) bool {
+	_, broke := errors.AsType[*net.OpError](err)
+	return errors.Is(err, io.EOF) || broke && !errors.Is(err, net.ErrClosed)
 }
