@@ -121,8 +121,8 @@ func init() {
 		}, {
 			name: "a holder is not told that somebody of its process waits",
 			file: "internal/engine/waiter.go",
-			old:  "if w.Look() == localqueue.Waiting {\n\t\t\tk.wantedHereLocked()",
-			new:  "if w.Look() == localqueue.Granted {\n\t\t\tk.wantedHereLocked()",
+			old:  "if w.Look() == localqueue.Waiting && w.Size == 0 {",
+			new:  "if w.Look() == localqueue.Granted && w.Size == 0 {",
 			in:   "rlock", by: "^TestWanted$",
 		}, {
 			name: "a lock that was kept is left to others for no longer than any other",
