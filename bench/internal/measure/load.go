@@ -52,8 +52,8 @@ var errNobody = errors.New("nobody got a lock")
 // enough is for how long a load may be run in vain.
 const enough = 2 * time.Second
 
-// Run runs the load once, and again for longer where a busy machine gave nobody a turn in so short a time. An error of a
-// contender before the end counts as a failure, after it as nothing; one that makes up all there is ends the run.
+// Run runs the load once, and again for longer where a busy machine gave nobody a turn in so short a time. An error of
+// a contender before the end counts as a failure, after it as nothing; one that makes up all there is ends the run.
 func (l Load) Run(ctx context.Context) (Outcome, error) {
 	for {
 		outcome, err := l.run(ctx)
