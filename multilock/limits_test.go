@@ -104,10 +104,9 @@ func TestAWaitThatEndsInAPause(t *testing.T) {
 		cancel()
 		o := <-got
 		require.ErrorIs(t, o.err, context.Canceled)
-		if o.err == context.Canceled || errors.Is(o.err, rlock.ErrUnavailable) {
+		if !errors.Is(o.err, rlock.ErrBusy) {
 			continue // it was cancelled before it asked, when a late release of the call before was counted, or heard
 		}
-		require.ErrorIs(t, o.err, rlock.ErrBusy)
 		busy++
 	}
 	require.Positive(t, busy)
