@@ -2,29 +2,29 @@ package engine
 
 import "sync"
 
-// census counts the live clients of this process at each server. A program has one, or a few. One that makes a client
-// for each request, and closes none, has more with every request: each has connections, goroutines and holds of its
-// own, and nothing else would say so before the server has no connection left.
+// liveClients counts the clients of this process at each server that were not closed. A program has one, or a few. If it
+// makes a client for each request and closes none, it has more with every request, and each has connections, goroutines
+// and holds of its own. Nothing else would say so before the server has no connection left.
 //
 // Only a store that is one server, or one list of them, has an address by which clients can be counted.
-type census struct {
-	mu sync.Mutex
-	at map[string]*population // by the address
+type liveClients struct {
+	mu sync.Mutex // guards at, and is taken alone
+	at map[string]*clientsOfServer
 }
 
-type population struct {
+type clientsOfServer struct {
 	live int
-	told bool // that they are many
+	told bool // that they are many; it stays until all of them have left, or each tenth client would be reported
 }
 
 // many is how many live clients of one server are reported.
 const many = 10
 
 // clients are those of this process.
-var clients = census{at: map[string]*population{}}
+var clients = liveClients{at: map[string]*clientsOfServer{}}
 
 // enter counts a client, and reports that there are many now, once until all of them have left.
-func (c *census) enter(address string) (warn bool) {
+func (c *liveClients) enter(address string) (warn bool) {
 	if address == "" {
 		return false
 	}
@@ -32,7 +32,7 @@ func (c *census) enter(address string) (warn bool) {
 	defer c.mu.Unlock()
 	here := c.at[address]
 	if here == nil {
-		here = &population{}
+		here = &clientsOfServer{}
 		c.at[address] = here
 	}
 	here.live++
@@ -42,7 +42,7 @@ func (c *census) enter(address string) (warn bool) {
 }
 
 // leave counts a client no more.
-func (c *census) leave(address string) {
+func (c *liveClients) leave(address string) {
 	if address == "" {
 		return
 	}

@@ -6,10 +6,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A program that makes a client for each request is told at the tenth, once, however many follow, and again only after
-// all of them were closed. Clients of other servers do not count. (defect G35)
+// The tenth client of a server is reported, once, however many follow, and again only after all of them were closed.
+// Clients of other servers do not count. (defect G35)
 func TestManyClientsOfOneServerAreReportedOnce(t *testing.T) {
-	c := census{at: map[string]*population{}}
+	c := liveClients{at: map[string]*clientsOfServer{}}
 	fill := func() {
 		for range many - 1 {
 			require.False(t, c.enter("a"))
