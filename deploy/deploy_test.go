@@ -16,8 +16,8 @@ import (
 )
 
 // Each alert fires when it should, and not otherwise: by what was written down by hand, and by what was recorded of a
-// real Redis that hung, refused and was slow. In each of these outages a program that only tries, and one that waits
-// for less than a scrape, raised no alert at all (defect G34). The silence of an ordinary day is tested by package
+// real Redis that hung, refused and was slow. In these outages, programs that only try or wait for less than a
+// scrape raised no alert at all (defect G34). The silence of an ordinary day is tested by package
 // observe/prometheus.
 func TestTheAlerts(t *testing.T) {
 	t.Parallel()

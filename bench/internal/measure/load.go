@@ -53,7 +53,7 @@ var errNobody = errors.New("nobody got a lock")
 const enough = 2 * time.Second
 
 // Run runs the load once, and again for longer where a busy machine gave nobody a turn in so short a time. An error of
-// a contender before the end counts as a failure, after it as nothing; one that makes up all there is ends the run.
+// a contender counts as a failure before the end, and as nothing after it. If there were only errors, the run fails.
 func (l Load) Run(ctx context.Context) (Outcome, error) {
 	for {
 		outcome, err := l.run(ctx)

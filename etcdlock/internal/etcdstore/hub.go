@@ -123,9 +123,9 @@ func (h *hub) behind(name, id string, place, before *mvccpb.KeyValue, at int64) 
 	}
 }
 
-// rest is how long a waiter of a name has to wait for the one before it at most, if that renews nothing. What etcd
-// would say of its lease costs a request. It falls from one question to the next: one that stays the same would say
-// that the lock is taken again and again, and have the waiter ask every 10 ms (see package engine, pace).
+// rest is for how long the waiter before another one can be in its way at most, if nothing is renewed. To ask etcd for
+// the lease would cost a request. The time falls from one call to the next: if it stayed the same, the engine would
+// conclude that the lock is taken again and again, and have the waiter ask every 10 ms (see package engine, pace).
 func (h *hub) rest(name string) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
