@@ -19,6 +19,7 @@ test: ## run the tests that take no minutes, under the race detector, on real se
 	@scripts/setup-redis.sh
 	@scripts/setup-postgres.sh
 	@scripts/setup-etcd.sh
+	@scripts/setup-cc.sh
 	@scripts/setup-prometheus.sh
 	@scripts/test.sh fast
 
@@ -35,7 +36,9 @@ nightly: ## run what takes hours: the longest histories, and the tests of make t
 	@scripts/setup-redis.sh
 	@scripts/setup-postgres.sh
 	@scripts/setup-etcd.sh
+	@scripts/setup-spin.sh
 	@scripts/setup-cc.sh
+	@scripts/setup-prometheus.sh
 	@scripts/setup-java.sh
 	@scripts/nightly.sh
 
@@ -107,7 +110,7 @@ peers-safety: ## attack ours and the peers in the same ways, and print who overl
 	-@scripts/setup-java.sh
 	cd bench && go run ./safety -out results -page ../docs/peers-safety.md
 
-results: ## both, one after the other: all figures and plots that the documents show
+results: ## make bench and make scaling, one after the other; bench-far, bench-stores and peers-safety write their own
 	@$(MAKE) bench
 	@$(MAKE) scaling
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes sure that the alerts can be tested: that there are promtool and a Prometheus, of one package, with which both
-# come. It installs what is missing with the system's package manager, 20 MB, and starts nothing.
+# Makes sure that the alerts can be tested: promtool and Prometheus must be installed, and one package has both. This
+# script installs it with the system's package manager, 20 MB, and starts nothing.
 set -eu
 
 found() { command -v promtool >/dev/null && command -v prometheus >/dev/null; }

@@ -65,7 +65,7 @@ fast)
 	joined
 	;;
 slow)
-	aside 19 search -p 1 -run "$computing" -timeout 40m
+	aside 19 search -p 1 -run "$computing" -timeout 30m
 	# These wait most of their time: for round trips that are made longer, leases, and failovers.
 	tests bench -p 3 -timeout 15m
 	tests slow $race -p 3 -timeout 25m
