@@ -59,9 +59,9 @@ func (l *loggedIn) Measure(ctx context.Context) (figures measure.Figures, err er
 	}
 	to := target{Addrs: []string{server.Addr()}, Lease: l.lease, User: "root", Password: secret}
 	for i := range n {
-		client, err := l.lab.open(ctx, l.lab.contender, to)
-		if err != nil {
-			return nil, err
+		client, failed := l.lab.open(ctx, l.lab.contender, to)
+		if failed != nil {
+			return nil, failed
 		}
 		defer func() { err = errors.Join(err, client.Close()) }()
 		if err := take(client.Lock(fmt.Sprintf("held:%d", i))); err != nil {
