@@ -1,2 +1,2 @@
-// Package monitoring tests what is in deploy, in a real Prometheus: the alerts, and every query of the dashboard.
+// Package monitoring tests the dashboard of deploy in a real Prometheus: every query, and one alert. Package deploy tests all alerts.
 package monitoring

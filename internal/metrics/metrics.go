@@ -3,7 +3,7 @@
 //
 // A metric has one name, such as "wait.duration". OpenTelemetry has it behind "holdfast.". What Prometheus has follows
 // from that by OpenTelemetry's own rule: signs become underscores, seconds are said, and a counter ends in "_total".
-// The labels have the same names and values in both. So the same alerts and the same dashboard serve whoever collects.
+// The labels have the same names and values in both. So the same alerts and the same dashboard serve both.
 package metrics
 
 import (

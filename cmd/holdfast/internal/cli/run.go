@@ -43,6 +43,8 @@ when less than --grace of its validity is left, and SIGKILL before its end.
 
 Standard input and output are the command's. Run passes signals on to its process group. The command finds the lock's
 name in its environment as HOLDFAST_NAME, the id of the hold as HOLDFAST_ID, and the fencing token as HOLDFAST_FENCE.
+HOLDFAST_HOLDS is for a run within this one. If a run around it holds its lock, the inner run ends as if the lock were
+busy; with --join it runs its command under that hold.
 
 If run has to wait it says on standard error what for: after a second, and then every half minute.
 
