@@ -81,9 +81,6 @@ func answered(err error) bool {
 // leaderless reports that a server refused a request because it knows no leader.
 func leaderless(err error) bool { return errors.Is(rpctypes.Error(err), rpctypes.ErrNoLeader) }
 
-// errSilent is the error of a request that was not sent, because no server was found that answers.
-var errSilent = errors.New("no server answers")
-
 // leaseless reports that a request was refused because its lease has ended.
 func leaseless(err error) bool { return errors.Is(rpctypes.Error(err), rpctypes.ErrLeaseNotFound) }
 

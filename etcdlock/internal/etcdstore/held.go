@@ -54,7 +54,6 @@ func (s *Store) soon(f func()) {
 // hold is what is known of a hold where it is not asked for by its id.
 type hold struct {
 	name, id, key string
-	seen          int64
 	watch         int64
 }
 
@@ -65,7 +64,7 @@ func (s *session) held(which func(p *place) bool) (all []hold) {
 	for name, places := range s.places {
 		for n := range places {
 			if p := &places[n]; which(p) {
-				all = append(all, hold{name, p.id, s.keyBelow(name+"/", n), p.seen, p.watch})
+				all = append(all, hold{name, p.id, s.keyBelow(name+"/", n), p.watch})
 			}
 		}
 	}
@@ -132,19 +131,18 @@ func (s *Store) watchHolds() {
 	}
 }
 
-// watchHold has the key of a hold watched, whose end is told at once if the key is deleted.
+// watchHold has the key of a hold watched, whose end is told at once if the key is deleted. The watch is noted under the
+// mutex under which its end is: that may be told before watch has returned.
 func (s *Store) watchHold(now *session, one hold) {
 	l := s.Lock(one.name)
-	number := s.watcher.watch(one.key, one.seen+1, func(at int64) { s.deleted(now, l, one.id, at) })
 	now.mu.Lock()
+	defer now.mu.Unlock()
 	n := now.placeLocked(l, one.id)
-	wants := n >= 0 && !now.over && now.places[l.name][n].held > 0 && now.places[l.name][n].watch == 0
-	if wants {
-		now.places[l.name][n].watch = number
+	if n < 0 || now.over {
+		return
 	}
-	now.mu.Unlock()
-	if !wants {
-		s.watcher.drop(number)
+	if p := &now.places[l.name][n]; p.held > 0 && p.watch == 0 {
+		p.watch = s.watcher.watch(one.key, p.seen+1, func(at int64) { s.deleted(now, l, one.id, at) })
 	}
 }
 

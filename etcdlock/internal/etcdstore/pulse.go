@@ -150,8 +150,8 @@ func (s *Store) keepAliveOnce(ctx context.Context, now *session) (on *route, err
 		s.tell(now)
 		return on, &store.Failure{Fault: store.FaultTransient, Answered: true, Err: errOver}
 	}
-	if s.looks.sweepDue.CompareAndSwap(true, false) {
-		s.looks.run(func() { s.looks.sweepDue.CompareAndSwap(false, s.sweep(now) != nil) })
+	if s.looks.sweepDue.Load() {
+		s.sweepSoon(now)
 	}
 	return on, nil
 }

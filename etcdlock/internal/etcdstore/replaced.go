@@ -25,7 +25,7 @@ func (p *past) latest() int64 {
 }
 
 // goesOn notes what an answer says, to a request that was sent when a revision had been seen. It reports whether that
-// is the etcd of before: another cluster is not, whose servers have to be looked at, nor is one that went back.
+// is the etcd of before: another cluster is not, whose servers have to be looked at, nor is an etcd that went back.
 func (p *past) goesOn(h *pb.ResponseHeader, before int64) (same, is bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -55,8 +55,7 @@ func (s *Store) saw(h *pb.ResponseHeader, before int64) {
 		for _, number := range now.rewind(h.Revision) {
 			s.watcher.drop(number)
 		}
-		s.looks.sweepDue.Store(true)
-		s.looks.run(func() { s.looks.sweepDue.Store(s.sweep(now) != nil) })
+		s.sweepSoon(now)
 	}
 	s.hub.wakeAll()
 	s.host.Replaced()

@@ -212,8 +212,19 @@ func (l *routes) open(ctx context.Context, endpoint string) *route {
 		one.close()
 		return nil
 	}
+	ready(ctx, conn)
 	l.hears(one)
 	return one
+}
+
+// ready waits until a connection that has answered says that it is ready, which it does a moment later: take would leave
+// it otherwise, as one that has to be made anew.
+func ready(ctx context.Context, conn *grpc.ClientConn) {
+	for now := conn.GetState(); now == connectivity.Connecting; now = conn.GetState() {
+		if !conn.WaitForStateChange(ctx, now) {
+			return
+		}
+	}
 }
 
 func (on *route) close() {
@@ -251,7 +262,7 @@ func ask[T any](
 	second, drop := context.WithCancel(ctx)
 	defer drop()
 	var copied T
-	failed := errSilent
+	done := false // copied is an answer
 	over := make(chan struct{})
 	timer := time.AfterFunc(half, func() {
 		defer close(over)
@@ -264,7 +275,8 @@ func ask[T any](
 		}
 		defer s.routes.give(next)
 		twice = true
-		if copied, failed = send(second, next); failed == nil {
+		if got, failed := send(second, next); failed == nil {
+			copied, done = got, true
 			s.routes.hears(next)
 			cancel()
 		}
@@ -278,7 +290,7 @@ func ask[T any](
 		<-over
 	}
 	s.routes.judge(on, err)
-	if err != nil && failed == nil {
+	if err != nil && done {
 		return copied, twice, nil
 	}
 	return reply, twice, err

@@ -3,6 +3,7 @@ package etcdstore
 import (
 	"context"
 	"net"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -113,6 +114,45 @@ func TestAReleaseThatIsSentTwice(t *testing.T) {
 			require.Empty(t, s.sessions.current().places)
 		})
 	}
+}
+
+// A Rebase whose answer is lost raises the base all the same, and one whose first copy comes late goes above what another
+// call has raised meanwhile. (defect G26)
+func TestARebaseThatIsSentTwice(t *testing.T) {
+	t.Parallel()
+	name, silent := servers.Key(t), &silences{arrive: make(chan func() error, 1)}
+	var until atomic.Int64 // the transaction that has no answer; the one before it finds out what the base is
+	count := func(
+		ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, send grpc.UnaryInvoker,
+		opts ...grpc.CallOption,
+	) error {
+		if strings.HasSuffix(method, "/Txn") && until.Add(-1) == 0 {
+			silent.armed.Store(true)
+		}
+		return send(ctx, method, req, reply, conn, opts...)
+	}
+	s, cli := startedAt(t, etcdtest.Shared(t).Endpoint(), name+"-own/",
+		grpc.WithChainUnaryInterceptor(count, silent.unary))
+	require.Equal(t, store.Held, asks(t, s.Lock(name), "id").Status)
+	silent.first.Store(true)
+	before := stored(t, cli, s)
+	until.Store(2)
+	require.NoError(t, s.Rebase(soon(t)))
+	require.GreaterOrEqual(t, stored(t, cli, s), before+leap)
+
+	s.routes.leave(s.routes.own)
+	silent.first.Store(false)
+	until.Store(2)
+	raised := make(chan error, 1)
+	go func() { raised <- s.Rebase(soon(t)) }()
+	late := <-silent.arrive
+	theirs := stored(t, cli, s) + 10*leap
+	_, err := cli.Put(within(t), s.baseKey(), strconv.FormatInt(theirs, 10))
+	require.NoError(t, err)
+	require.NoError(t, <-raised)
+	require.GreaterOrEqual(t, stored(t, cli, s), theirs+leap)
+	require.NoError(t, late())
+	require.GreaterOrEqual(t, stored(t, cli, s), theirs+leap)
 }
 
 // A connection of our own is used until it breaks, and then the application's. (defect G3)

@@ -46,6 +46,8 @@ func (s *Store) deleteStrange(ctx context.Context, now *session, kv *mvccpb.KeyV
 // release it, since the client renews its lease. Such a key is strange. It is found here, or where the client looks
 // at the key for something else. A sweep is due when a server is asked for a renewal on another stream than before:
 // no stream outlives a server that goes on from a snapshot.
+//
+// A request of a sweep that has no answer is one of the next sweep: a key is deleted as it was read.
 func (s *Store) sweep(now *session) error {
 	ctx, cancel, err := s.begin(context.Background())
 	if err != nil {
@@ -68,9 +70,23 @@ func (s *Store) sweep(now *session) error {
 		if len(got.Kvs) == 0 || clientv3.LeaseID(got.Kvs[0].Lease) != now.id || now.uses(key, "") {
 			continue
 		}
+		if _, _, isLock := s.split(got.Kvs[0]); !isLock { // an operator's key, which is in nobody's way
+			continue
+		}
 		if err := s.deleteStrange(ctx, now, got.Kvs[0]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// sweepSoon has the strange keys of a session deleted. A sweep is due again if that fails, or if it became due while the
+// keys were read.
+func (s *Store) sweepSoon(now *session) {
+	s.looks.sweepDue.Store(false)
+	s.looks.run(func() {
+		if s.sweep(now) != nil {
+			s.looks.sweepDue.Store(true)
+		}
+	})
 }

@@ -223,7 +223,7 @@ func (w *watcher) takes(reply *pb.WatchResponse) (one *watched, from, at int64) 
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	number := reply.WatchId
-	if reply.Created { // the answers come in the order of the requests, and one that refuses may have no number
+	if reply.Created { // the answers come in the order of the requests, and a refusal may have no number
 		if len(w.created) == 0 || number >= 0 && number != w.created[0] {
 			return nil, 0, -1
 		}
