@@ -56,6 +56,7 @@ func Check(ctx context.Context, c *Client) []lock.Finding {
 	if err != nil {
 		text := "the server did not say how it is set up: " + c.unanswered(ctx, err).Error()
 		all = append(all, lock.Finding{Name: "server", Level: lock.LevelWarning, Text: text})
+		server.QueueUsage = -1 // not known
 	} else {
 		all = append(all, version(&server), durability(&server), standbys(&server), bloat(&server), ids(&server))
 	}
@@ -197,6 +198,8 @@ func (c *Client) notifications(ctx context.Context, usage float64) lock.Finding 
 	switch {
 	case err == nil && usage > fullQueue:
 		return warning("notifications", "the queue of notifications is %.0f %% full: %s", 100*usage, whoListens)
+	case err == nil && usage < 0:
+		return ok("notifications", "waiters hear of the releases of other processes at once")
 	case err == nil:
 		return ok("notifications", "waiters hear of the releases of other processes at once, and the queue of "+
 			"notifications is %.0f %% full", 100*usage)

@@ -55,8 +55,8 @@ func pid(tx pgx.Tx) string { return fmt.Sprint(tx.Conn().PgConn().PID()) }
 
 func terminate(tx pgx.Tx) string { return "SELECT pg_terminate_backend(" + pid(tx) + ")" }
 
-// A transaction that called Tx keeps the lock from others for as long as it is open, and no hold shows that. Whoever
-// looks is told of it, of two as well, and what ends it. Break does not end it, and says so, whether it has broken a hold
+// A transaction that called Tx keeps the lock from others for as long as it is open, and no hold shows that.
+// Inspect and List name it, two of them as well, and what ends it. Break does not end it, and says so, whether it has broken a hold
 // or there was none. (defect G22)
 func TestATransactionThatKeepsALock(t *testing.T) {
 	t.Parallel()

@@ -36,9 +36,10 @@ func TestACommitDuringALossIsTold(t *testing.T) {
 	l := a.client(t).Lock("n")
 	committing := make(chan context.Context, 1)
 	done := make(chan error, 1)
+	conn := session(t, a.url)
 	go func() {
 		done <- l.Do(within(t), func(ctx context.Context) error {
-			tx, err := session(t, a.url).Begin(ctx)
+			tx, err := conn.Begin(ctx)
 			if err != nil {
 				return err
 			}

@@ -177,11 +177,11 @@ func init() {
 		}, {
 			name: "PostgreSQL: a waiter that hears nothing is not marked",
 			file: pgstore + "/hub.go", old: "l != nil && len(l.tickets) > 0", new: "h.sub != 0 && l != nil && len(l.tickets) > 0",
-			in: pgstore, by: "^TestWhoeverWaitsIsMarked$",
+			in: pgstore, by: "^TestAWaiterIsMarked$",
 		}, {
 			name: "PostgreSQL: a waiter does not look again when it hears",
 			file: pgstore + "/hub.go", old: "rivals{}\n\t\tl.wakeLocked()", new: "rivals{}",
-			in: pgstore, by: "^TestWhoeverWaitsIsMarked$",
+			in: pgstore, by: "^TestAWaiterIsMarked$",
 		}, {
 			name: "PostgreSQL: tokens fall when the clock is set back",
 			file: statements + "acquire.sql", old: minted, new: byClock,

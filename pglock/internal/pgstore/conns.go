@@ -19,10 +19,9 @@ import (
 // from being sent.
 //
 // A request that is given up costs its connection, and the slot of that until the server has finished (see lane); no
-// CancelRequest is sent. While a commit waits for
-// a synchronous standby, a CancelRequest would end that wait, and the commit would be visible and unreplicated, as if
-// it had succeeded. The client library sends one from a connection that it dials for it, so only connections that
-// this package asked for are dialled.
+// CancelRequest is sent. While a commit waits for a synchronous standby, a CancelRequest would end that wait, and the
+// commit would be visible and unreplicated, as if it had succeeded. The client library sends one from a connection that
+// it dials for it, so only connections that this package asked for are dialled.
 type conns struct {
 	pool             *pool
 	traffic, renewal *lane

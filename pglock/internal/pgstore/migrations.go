@@ -120,7 +120,7 @@ func (h history) migrate(ctx context.Context, db Beginner, table Table) error {
 	for {
 		err := h.migrateOnce(ctx, db, table)
 		var refused *pgconn.PgError
-		if !errors.As(err, &refused) || refused.Code != "55P03" && refused.Code != "40P01" {
+		if !errors.As(err, &refused) || refused.Code != notInTime && refused.Code != "40P01" {
 			return err
 		}
 		select { // what others do with the table takes time

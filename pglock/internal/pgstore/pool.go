@@ -127,21 +127,27 @@ func (p *pool) makeLocked() {
 	}
 }
 
-// make makes a connection. It goes on when the taker has left: the next one has use for it.
+// make makes a connection. It goes on when the taker has left: the next one has use for it. If connections were reset
+// meanwhile, another one is made.
 func (p *pool) make(t *taker) {
 	ctx, cancel := context.WithTimeout(context.WithValue(context.WithoutCancel(t.ctx), connecting{}, true), makeLimit)
 	defer cancel()
 	defer context.AfterFunc(p.life, cancel)()
+	began := time.Now()
 	conn, err := p.dial(ctx)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.dialled--
-	if err != nil {
+	switch {
+	case err != nil:
 		if slices.Contains(p.queue, t) { // and has not left, or been served by a connection that came back
 			t.failed = err
 		}
 		p.tellLocked()
-	} else {
+	case !began.After(p.valid): // it may lead to where those led that were reset meanwhile
+		t.dials = false
+		p.partLocked(&link{Conn: conn})
+	default:
 		now := time.Now()
 		l := &link{Conn: conn, made: now, heard: now, end: now.Add(p.lifetime())}
 		p.lendLocked()

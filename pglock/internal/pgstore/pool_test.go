@@ -143,7 +143,7 @@ func TestAConnectionThatComesBackBeforeTheNewOneFails(t *testing.T) {
 }
 
 // Connections end when they have been idle for their time, when they come back after their life, and when silence or a
-// broken connection speaks against them; one that has answered since does not.
+// broken connection speaks against them; a connection that has answered since is kept.
 func TestWhenConnectionsEnd(t *testing.T) {
 	t.Parallel()
 	t.Run("idle", func(t *testing.T) {
@@ -189,4 +189,33 @@ func TestHowLongConnectionsAreIdle(t *testing.T) {
 	require.Equal(t, time.Hour, idleFor(time.Hour))
 	require.Less(t, idleFor(30*time.Minute), 4*time.Minute)
 	require.Less(t, idleFor(0), 4*time.Minute)
+}
+
+// A connection that was being made as connections were reset may lead to where those led: another one is made.
+func TestAConnectionThatIsMadeDuringAReset(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, time.Hour, time.Hour)
+	dial, made, goOn := p.dial, make(chan *pgx.Conn), make(chan struct{})
+	var first atomic.Bool
+	p.dial = func(ctx context.Context) (*pgx.Conn, error) {
+		conn, err := dial(ctx)
+		if err == nil && first.CompareAndSwap(false, true) {
+			made <- conn
+			<-goOn
+		}
+		return conn, err
+	}
+	got := make(chan *link, 1)
+	go func() {
+		l, _ := p.take(within(t), false)
+		got <- l
+	}()
+	old := <-made
+	p.reset()
+	close(goOn)
+	l := <-got
+	require.NotNil(t, l)
+	require.NotSame(t, old, l.Conn)
+	require.Equal(t, int64(2), p.dials.Load())
+	p.put(l)
 }

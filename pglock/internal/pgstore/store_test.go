@@ -305,7 +305,7 @@ func TestAReleaseBesideTheMarkOfAWaiter(t *testing.T) {
 }
 
 // The row says that somebody waits, whether messages reach him or not, and says so of nobody who has left.
-func TestWhoeverWaitsIsMarked(t *testing.T) {
+func TestAWaiterIsMarked(t *testing.T) {
 	t.Parallel()
 	r := newRows(t)
 	p, s := r.open(t, "c"), r.session(t)

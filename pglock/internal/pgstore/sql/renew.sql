@@ -1,7 +1,7 @@
 -- Renews holds. It skips rows that are locked, so that one of them does not hold up the others. A hold whose lease is
--- over is gone, and nothing revives it; after a standby was promoted, that it is over may be a matter of two clocks, and
--- it stands while nobody else has had the lock. A hold has the same lease for all its life, so a copy that comes late shortens
--- nothing; an end that is further away is from before a step back of the clock.
+-- over is gone, and nothing revives it. After a standby was promoted, that it is over may be a matter of two clocks, and
+-- it stands while nobody else has had the lock. A hold has the same lease for all its life, so a copy that comes late
+-- shortens nothing; an end that is further away is from before a step back of the clock.
 --
 -- $1: names, $2: ids, $3: leases in ms, $4: the timeline, as for acquire.sql
 -- returns, for each in its order: it was renewed; it stands; the clock in microseconds; the timeline
