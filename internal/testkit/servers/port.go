@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"net"
 	"strconv"
+	"syscall"
+	"time"
 )
 
 // Ports are chosen below the range from which the kernel takes the local ports of outgoing connections
@@ -55,8 +57,16 @@ func Listen() (Port, net.Listener, error) {
 	return Port{}, nil, last
 }
 
-// Listen listens at the port. It may be called again when the listener is closed: nobody else was given the port.
-func (p Port) Listen() (net.Listener, error) { return net.Listen("tcp", p.Addr()) }
+// Listen listens at the port. It may be called again when the listener is closed: nobody else was given the port. But a
+// process that is being started at this moment has the closed listener, too, until it executes its program.
+func (p Port) Listen() (net.Listener, error) {
+	for end := time.Now().Add(2 * time.Second); ; time.Sleep(time.Millisecond) {
+		listener, err := net.Listen("tcp", p.Addr())
+		if !errors.Is(err, syscall.EADDRINUSE) || time.Now().After(end) {
+			return listener, err
+		}
+	}
+}
 
 func claim(number, above int) (Port, error) {
 	udp, err := net.ListenPacket("udp", address(number))
