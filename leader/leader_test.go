@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/fairlock"
@@ -76,6 +77,46 @@ func TestTermsFollowOneAnother(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What a leader said ends with its term, however that ends: the next leader of the same process, who says nothing, has
+// nothing said of it, and a lock that is kept has no leader.
+func TestWhatALeaderSaidEndsWithItsTerm(t *testing.T) {
+	for kind, of := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				lab := holdfasttest.New(t)
+				client := lab.Client(nil)
+				other := leader.New(of(lab.Client(nil), "leader"))
+				ctx, stop := context.WithCancel(t.Context())
+				_, resign, err := leader.New(of(client, "leader"), leader.Value("a:1")).Campaign(ctx)
+				require.NoError(t, err)
+				next := make(chan func() error)
+				go func() {
+					_, resign, err := leader.New(of(client, "leader")).Campaign(t.Context())
+					assert.NoError(t, err)
+					next <- resign
+				}()
+				synctest.Wait()
+				stop() // as the context of Run ends
+				require.NoError(t, resign())
+				resignNext := <-next
+				require.Empty(t, current(t, other).Value)
+				require.NoError(t, resignNext())
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		lab := holdfasttest.New(t)
+		kept := leader.New(rlock.New(lab.Client(nil), "leader", rlock.Keep(time.Second)), leader.Value("a:1"))
+		ctx, stop := context.WithCancel(t.Context())
+		_, resign, err := kept.Campaign(ctx)
+		require.NoError(t, err)
+		stop()
+		require.NoError(t, resign())
+		_, err = leader.New(rlock.New(lab.Client(nil), "leader")).Current(t.Context())
+		require.ErrorIs(t, err, leader.ErrNoLeader)
+	})
 }
 
 // A leader whose server is frozen for longer than its lease stops before anybody else can lead; and when it runs again

@@ -43,7 +43,7 @@ func (e *Election) Run(ctx context.Context, fn func(term context.Context) error)
 	accepted, candidate := false, e.lock
 	if parts := (*handle.Lock)(e.lock).Parts(); parts.Engine != nil {
 		watched := *parts
-		watched.Request.OnBusy = func() { accepted = true; e.trouble.end() }
+		watched.Request.OnBusy = func() { accepted = true; e.trouble.end(e.Name()) }
 		candidate = (*lock.Lock)(handle.New(&watched))
 	}
 	pause := firstPause
@@ -82,7 +82,7 @@ func (e *Election) once(
 		final := errors.Is(err, lock.ErrClosed) || errors.Is(err, lock.ErrKeyConflict) || errors.As(err, &bad)
 		return !final, false, err
 	}
-	e.trouble.end()
+	e.trouble.end(e.Name())
 	returned := false
 	defer func() {
 		if !returned { // fn panicked
@@ -129,11 +129,12 @@ func (t *trouble) begin(name string, err error) {
 	t.engine.Warn("leader: the campaign failed", "lock", name, "error", err)
 }
 
-func (t *trouble) end() {
+func (t *trouble) end(name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.err != nil {
-		t.err = nil
-		t.engine.Info("leader: the campaign is answered again")
+	before := t.err
+	t.err = nil
+	if t.engine != nil && before != nil {
+		t.engine.Info("leader: the campaign is answered again", "lock", name)
 	}
 }

@@ -32,8 +32,7 @@ func (e *Engine) Note(ctx context.Context, p store.Protocol, text string) error 
 // lock: then the word counts no more.
 //
 // Both have the release timeout together. The note has the first half, so that the release is sent in any case: with
-// it the note counts no more. A note that is left is that of the grant, and would be taken for one of the next hold,
-// if that follows in this process; so it is taken away first.
+// it the note counts no more.
 func (e *Engine) Resign(l *hold.Level, p store.Protocol) error {
 	began := e.clock.Now()
 	untold := e.unsay(l, p, began+e.cfg.ReleaseTimeout/2)
@@ -47,10 +46,7 @@ func (e *Engine) unsay(l *hold.Level, p store.Protocol, end time.Duration) error
 		return nil
 	}
 	defer e.sender.Done()
-	if h.Count == 1 {
-		if l.Err() == nil {
-			_ = e.note(l, p, "", true, end) // if it fails, the unlock says what is the matter
-		}
+	if h.Count == 1 { // the release that follows ends what was said
 		return nil
 	}
 	now, _ := l.Hold().Said(nil)
@@ -74,6 +70,7 @@ func (e *Engine) note(ctx context.Context, p store.Protocol, text string, take b
 		return err
 	}
 	h := l.Hold()
+	h.MarkSingle() // the store has the note for as long as it has the id, so that is not passed on with the note
 	if !take {
 		l.Say(text) // before it is sent: if it fails, the store may have it
 	}
