@@ -1,6 +1,7 @@
 package watchdog
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -27,5 +28,29 @@ func TestHurry(t *testing.T) {
 		assert.Len(t, k.seenCalls(), 2)
 		k.Stop(renewed)
 		k.Stop(guarded)
+	})
+}
+
+// A lease that is hurried while it is being renewed is renewed once more: what it is hurried for may have happened after
+// the answer. It is renewed as ever after that.
+func TestHurryDuringARenewal(t *testing.T) {
+	inKennel(t, nil, func(t *testing.T, k *kennel) {
+		l := &Lease{}
+		k.set(func(ctx context.Context, shard string, due []*Lease, results []Result) {
+			time.Sleep(time.Second)
+			renewAll(ctx, shard, due, results)
+		})
+		k.Renew(l, 0, testLease)
+		k.sleepTo(testPeriod / 8)
+		k.Hurry(l)
+		k.sleepTo(testPeriod/8 + time.Second/2)
+		assert.Len(t, k.seenCalls(), 1)
+		k.Hurry(l)
+		k.Hurry(l)
+		k.sleepTo(testPeriod/8 + 4*time.Second)
+		assert.Len(t, k.seenCalls(), 2)
+		k.sleepTo(testPeriod/8 + testPeriod + 4*time.Second)
+		assert.Len(t, k.seenCalls(), 3)
+		k.Stop(l)
 	})
 }

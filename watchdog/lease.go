@@ -1,6 +1,7 @@
 package watchdog
 
 import (
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,12 +30,15 @@ type Lease struct {
 	validity atomic.Int64
 	failure  atomic.Pointer[error] // of the last renewal, if it failed; a pointer takes less memory, as most never do
 
-	mu      sync.Mutex // guards everything below; taken before Watchdog.mu and Wheel.mu
-	renewAt time.Duration
+	mu      sync.Mutex    // guards everything below; taken before Watchdog.mu and Wheel.mu
+	renewAt time.Duration // 0: at once; asked: it is being renewed
 	state   state
 	renewed bool // not only guarded
 	queued  bool // for a renewal, or in one
 }
+
+// asked is when a lease is renewed that is being renewed: nobody knows yet.
+const asked time.Duration = math.MaxInt64
 
 type state uint8
 

@@ -111,6 +111,9 @@ func (w *Watchdog) admit(b *batch) {
 		l.mu.Lock()
 		wanted := l.state == live && l.renewed
 		l.queued = wanted
+		if wanted {
+			l.renewAt = asked // so that Hurry shows while the call is under way
+		}
 		l.mu.Unlock()
 		if wanted {
 			admitted = append(admitted, l)

@@ -133,7 +133,8 @@ func (w *Watchdog) Guard(l *Lease, validUntil time.Duration) {
 	w.armLocked(l)
 }
 
-// Hurry has l renewed at once, unless l is guarded.
+// Hurry has l renewed at once, unless l is guarded. If a renewal is under way, another one follows it: what l is hurried
+// for may have happened after the answer of the first.
 func (w *Watchdog) Hurry(l *Lease) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -314,7 +315,9 @@ func (w *Watchdog) settle(l *Lease, start time.Duration, result Result) {
 	switch {
 	case err == nil:
 		l.failure.Store(nil)
-		l.renewAt = w.renewalAfter(start, result.Lease)
+		if l.renewAt != 0 { // otherwise it was hurried after the store may have answered
+			l.renewAt = w.renewalAfter(start, result.Lease)
+		}
 		l.raiseValidityLocked(start + result.Lease - Margin(result.Lease, w.cfg.Wheel.tick))
 	case gone:
 		w.loseAndUnlock(l, err)

@@ -94,13 +94,30 @@ func (e *Engine) doubt(g *Grant) {
 		e.watchdog.Hurry(&g.Lease)
 		return
 	}
-	g.key.mu.Lock()
-	asks := !g.asked
-	g.asked = true
-	g.key.mu.Unlock()
-	if asks {
+	if g.doubted() == 1 {
 		e.sender.Spawn(func() { e.verify(g) }) // refused when Close is at work, which ends the grant
 	}
+}
+
+// doubted counts a hint, and returns how many there are.
+func (g *Grant) doubted() int32 {
+	g.key.mu.Lock()
+	defer g.key.mu.Unlock()
+	g.doubts++
+	return g.doubts
+}
+
+// verified takes in that the store has answered a question that was sent after so many hints. It reports false if there
+// were more meanwhile: then the grant may have been broken after the answer.
+func (g *Grant) verified(hints int32) bool {
+	g.key.mu.Lock()
+	defer g.key.mu.Unlock()
+	if g.doubts > hints {
+		g.doubts = 1
+		return false
+	}
+	g.doubts = 0
+	return true
 }
 
 // verify asks the store whether a grant with a fixed lease stands, for as long as it is valid. It is a renewal for the
@@ -108,6 +125,9 @@ func (e *Engine) doubt(g *Grant) {
 func (e *Engine) verify(g *Grant) {
 	limit := e.sender.Limit(e.cfg.Lease)
 	e.sender.Retry(background, g.Lease.ValidUntil(), func() request.Next {
+		g.key.mu.Lock()
+		hints := g.doubts
+		g.key.mu.Unlock()
 		all := []store.Renewal{{
 			Proto: g.proto, ID: g.id, TTL: max(g.Lease.ValidUntil()-e.clock.Now(), 0) + time.Millisecond,
 		}}
@@ -121,9 +141,9 @@ func (e *Engine) verify(g *Grant) {
 		default:
 			return request.Later
 		}
-		g.key.mu.Lock()
-		g.asked = false
-		g.key.mu.Unlock()
+		if !g.verified(hints) && !g.Over() {
+			return request.Later
+		}
 		return request.Settled
 	})
 }

@@ -31,7 +31,7 @@ type Grant struct {
 	portion *localqueue.Portion // what it is one of; nil: of nothing
 	spare   int16               // how many numbers right above fence are for those to whom it is passed
 	suspect bool                // a message said that somebody released the lock (see suspect), or broke it
-	asked   bool                // the store is being asked whether it stands (see doubt)
+	doubts  int32               // hints since the store began to be asked whether it stands; 0: it is not asked
 	unkept  bool                // it was asked for with Keep, and is not kept because others want the name; constant
 	kept    *kept               // what one has that may be idle; nil: it may not (see keeper.go)
 }

@@ -32,7 +32,7 @@ func (e *Engine) Note(ctx context.Context, p store.Protocol, text string) error 
 // lock: then the word counts no more.
 //
 // Both have the release timeout together. The note has the first half, so that the release is sent in any case: with
-// it the note counts no more.
+// it the note counts no more. It is taken away first all the same, as a store may keep what counts no more for a while.
 func (e *Engine) Resign(l *hold.Level, p store.Protocol) error {
 	began := e.clock.Now()
 	untold := e.unsay(l, p, began+e.cfg.ReleaseTimeout/2)
@@ -46,10 +46,13 @@ func (e *Engine) unsay(l *hold.Level, p store.Protocol, end time.Duration) error
 		return nil
 	}
 	defer e.sender.Done()
-	if h.Count == 1 { // the release that follows ends what was said
+	now, said := l.Hold().Said(nil)
+	if h.Count == 1 {
+		if said {
+			_ = e.note(context.WithoutCancel(l), p, "", true, end) // the release that follows ends what was said
+		}
 		return nil
 	}
-	now, _ := l.Hold().Said(nil)
 	then, spoken := l.Hold().Said(l)
 	if then == now && spoken {
 		return nil

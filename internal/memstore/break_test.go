@@ -20,11 +20,25 @@ import (
 // far is how long a message and a request of these tests are under way.
 const far = 10 * time.Millisecond
 
-// distant is a network on which everything takes far, and which loses messages of breaks if it is deaf.
-type distant struct{ deaf atomic.Bool }
+// distant is a network on which everything takes far, and which loses messages of breaks if it is deaf. The answers to
+// as many renewals as it is told take longer, or are lost then.
+type distant struct {
+	deaf        atomic.Bool
+	slow, muted atomic.Int64 // renewals
+}
+
+// slowly is how long an answer takes that takes longer.
+const slowly = time.Second
 
 func (d *distant) Fate(r memstore.Request) memstore.Fate {
-	return memstore.Fate{Before: far, After: far, Lost: d.deaf.Load() && r.Kind == memstore.Tell}
+	fate := memstore.Fate{Before: far, After: far, Lost: d.deaf.Load() && r.Kind == memstore.Tell}
+	if r.Kind == memstore.Renew && d.slow.Add(-1) >= 0 {
+		fate.After = slowly
+	}
+	if r.Kind == memstore.Renew && d.muted.Add(-1) >= 0 {
+		fate.After, fate.Mute = slowly, true
+	}
+	return fate
 }
 
 // breakable is a kind of lock: how a client takes it, and how another one breaks it.
@@ -143,4 +157,46 @@ func TestARenewalIsTheProofOfABreak(t *testing.T) {
 		require.NoError(t, holder.Close())
 		require.NoError(t, operator.Close())
 	})
+}
+
+// A hint that comes while the store is being asked because of another one is followed by a question of its own: the break
+// may have come after the answer to the first. An answer that is lost is asked for again.
+func TestABreakDuringTheQuestionOfAnotherHint(t *testing.T) {
+	t.Parallel()
+	for name, opt := range map[string]rlock.Option{
+		"renewed": rlock.Lease(minute), "fixed lease": rlock.FixedLease(minute),
+	} {
+		for what, answers := range map[string]func(d *distant){
+			"the answer is late": func(d *distant) { d.slow.Store(1) },
+			"the answer is lost": func(d *distant) { d.muted.Store(1) },
+		} {
+			t.Run(name+", "+what, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					network := new(distant)
+					server := memstore.NewServer(network)
+					defer server.Close()
+					holder, _ := open(t, server, 0, true, minute)
+					operator, told := open(t, server, 1, true, minute)
+					l := rlock.New(holder, "a", opt)
+					held, unlock, err := l.Lock(t.Context())
+					require.NoError(t, err)
+					hold, err := l.Held(held)
+					require.NoError(t, err)
+					time.Sleep(2 * time.Second)
+					answers(network)
+					told.TellBroken(t.Context(), "a", hold.ID) // which is not so
+					time.Sleep(5 * far)
+					require.NoError(t, held.Err())
+					require.NoError(t, rlock.New(operator, "a").Break(t.Context()))
+					broken := time.Now()
+					<-held.Done()
+					require.LessOrEqual(t, time.Since(broken), 3*slowly)
+					require.ErrorIs(t, unlock(), rlock.ErrLost)
+					require.NoError(t, holder.Close())
+					require.NoError(t, operator.Close())
+				})
+			})
+		}
+	}
 }
