@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,7 +16,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// joinStore is a store that answers renewals only.
+// joinStore is a store that answers renewals, and to which releases are without effect.
 type joinStore struct {
 	store.Store
 	renewal error
@@ -28,6 +29,8 @@ func (s *joinStore) Serves(string) bool                                         
 func (s *joinStore) Direct() bool                                                { return true }
 func (s *joinStore) Heard(string) store.Heard                                    { return store.Heard{} }
 func (s *joinStore) Within(ctx context.Context, _ time.Duration) context.Context { return ctx }
+func (s *joinStore) Replaceable() bool                                           { return false }
+func (s *joinStore) ReleaseEach(context.Context, []*store.Parting)               {}
 func (s *joinStore) Renew(_ context.Context, all []store.Renewal) {
 	for i := range all {
 		all[i].Err = s.renewal
@@ -74,6 +77,43 @@ func TestAGrantThatIsNotRenewedIsNotJoined(t *testing.T) {
 		}
 		require.NoError(t, first.Err())
 		e.watchdog.Stop(&g.Lease)
+		e.watchdog.Close()
+		e.wheel.Close()
+	})
+}
+
+// A process that stood still for longer than its lease learns of the loss by the unlock that runs first, whichever
+// reader's that is: the contexts of all end with it, and all are told.
+func TestAnUnlockFindsTheLossOfAllReaders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var lost, ended atomic.Int32
+		e := New(Config{
+			Store: &joinStore{}, ClientID: "client", Lease: time.Minute, Logger: slog.New(slog.DiscardHandler),
+			Errors: Errors{Lost: func(store.Rules, hold.Reason, error) error { return errHeldOver }},
+			Events: Events{
+				Lost:  func(error) { lost.Add(1) },
+				Ended: func(context.Context, Call, time.Duration, error) { ended.Add(1) },
+			},
+		})
+		req := &Request{Proto: joinRules{}, Want: hold.Want{Terms: hold.Terms{Lease: time.Minute, Renewed: true}}}
+		called := func() call { return call{Request: req, observed: e.observe(t.Context(), req, false)} }
+		w := e.newWaiter(req, e.clock.Now(), outer{})
+		k := e.table.lock(req.Proto)
+		g, h := e.newGrantLocked(k, req, w.ID, 0, e.clock.Now(), 0)
+		w.shares(g, localqueue.JoinTime(time.Hour))
+		k.listLocked(g)
+		k.unlock()
+		first, ok := attach(t.Context(), h, called())
+		require.True(t, ok)
+		second := e.join(t.Context(), called(), outer{})
+		e.clock.Advance(time.Hour)
+		require.ErrorIs(t, Unlock(second), errHeldOver)
+		require.EqualValues(t, 1, ended.Load(), "its own observer has been told")
+		require.ErrorIs(t, context.Cause(first), errHeldOver)
+		synctest.Wait()
+		require.EqualValues(t, 2, ended.Load())
+		require.EqualValues(t, 2, lost.Load())
+		require.ErrorIs(t, Unlock(first), errHeldOver)
 		e.watchdog.Close()
 		e.wheel.Close()
 	})

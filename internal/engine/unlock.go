@@ -56,9 +56,6 @@ func releaseEnd(e *Engine, at time.Duration) time.Duration { return at + e.cfg.R
 // the validity with the clock, tells the loss, and sends no release that could be taken for a success.
 func (g *Grant) part(l *hold.Level, open bool) (at time.Duration, last bool, err error) {
 	e := g.engine()
-	if l.Hold().Nested() { // it leaves the lock to others, who are to learn as well
-		g.expireIfOver()
-	}
 	parted := l.Part(open)
 	for parted.Outcome == hold.Overdue {
 		l.Hold().EndIfOverdue()
@@ -75,7 +72,7 @@ func (g *Grant) part(l *hold.Level, open bool) (at time.Duration, last bool, err
 		err = parted.Ended.Cause
 	case hold.FoundLost:
 		err = parted.Ended.Cause
-		g.foundLost(parted.Ended)
+		g.foundLost(l, parted.Ended)
 	}
 	at = parted.At
 	if l.End(parted.Ended.Cause) {
@@ -94,8 +91,9 @@ func (g *Grant) part(l *hold.Level, open bool) (at time.Duration, last bool, err
 	return 0, false, err
 }
 
-// foundLost does what is left to do for a grant that an unlock found lost.
-func (g *Grant) foundLost(ended hold.Ended) {
+// foundLost does what is left to do for a grant that the unlock of a level found lost. The caller's own observer is told
+// at once, as of any unlock; those of the others wait for nobody.
+func (g *Grant) foundLost(l *hold.Level, ended hold.Ended) {
 	e := g.engine()
 	e.watchdog.Lose(&g.Lease)
 	ended.Contexts()
@@ -104,6 +102,8 @@ func (g *Grant) foundLost(ended hold.Ended) {
 	for range ended.Losers {
 		e.events.lost(ended.Cause)
 	}
+	Ended(l.Owner(), ended.Cause)
+	e.events.ended(ended.Owners, ended.Cause)
 }
 
 // notHeld makes the error of a call for which the Hold, or a level of it, is no more.

@@ -44,7 +44,7 @@
 //
 //	           | contexts end with | in the store                                | observers are told
 //	Released   | Released, before  | released                                    | released
-//	found lost | the loss          | disowned: it may be there still             | lost; the last unlock: released
+//	found lost | the loss          | disowned: it may be there still             | lost, once for each Hold
 //	Lost       | the loss          | disowned, but when it said that it is gone  | lost, once for each Hold
 //	  later    | Released          | the same                                    | nothing: it lasted to its end
 //	Unused     | -                 | released                                    | nothing: nobody has it

@@ -47,13 +47,6 @@ func (h *Hold) lost() error {
 	return nil
 }
 
-// Nested reports that the grant has more than one level.
-func (h *Hold) Nested() bool {
-	h.grant.mu.Lock()
-	defer h.grant.mu.Unlock()
-	return h.grant.levelsLocked() > 1
-}
-
 // MarkSingle keeps the grant from passing on after the Hold, which must be live: what was asked for in its name may
 // stand beside it, or be carried out, under the grant's id, when that would be another caller's. It is so where another
 // side of the lock is asked for inside the Hold, and where a transaction of the user relies on the id. Whether the Hold

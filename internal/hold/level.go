@@ -262,7 +262,7 @@ const (
 	Refused                  // the client is closed; Close ends the grant
 	Overdue                  // nothing: the Hold has come to its limit, and is to be ended first
 	Over                     // the Hold had ended before it
-	FoundLost                // it was the last, and the validity is over: the grant has ended, as lost
+	FoundLost                // the validity is over: the grant has ended, as lost, for all that have levels of it
 	Unlocked                 // the Hold lasted until now
 )
 
@@ -307,15 +307,15 @@ func (l *Level) Part(isOpen bool) (p Parted) {
 	l.closeLocked(parting)
 	now := g.host.Clock.Now()
 	switch {
+	case !g.validAt(now):
+		l.state = closed
+		return Parted{Outcome: FoundLost, Ended: g.endLocked(g.host.Lost(g, Expired, nil))}
 	case g.neededLocked():
 		if h.depth == 0 {
 			h.err = g.host.Released
 			h.limit.cancel()
 		}
 		g.followLocked()
-	case !g.validAt(now):
-		l.state = closed
-		return Parted{Outcome: FoundLost, Ended: g.endLocked(g.host.Lost(g, Expired, nil))}
 	default:
 		g.leaveLocked()
 	}
