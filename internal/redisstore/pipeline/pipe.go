@@ -159,12 +159,13 @@ func (p *Pipe) endGoneLocked() {
 // work starts a worker: it carries out exchanges with a node until there is nothing more to do, ever.
 func (p *Pipe) work(n *node) {
 	p.working.Go(func() {
-		calls := make([]*call, 0, most)
+		calls, x := make([]*call, 0, most), new(exchange)
 		for {
 			if calls = n.take(calls[:0]); len(calls) == 0 {
 				return
 			}
-			p.exchange(n, calls)
+			x.calls = calls
+			x = x.spent(p.exchange(n, x))
 			clear(calls)
 		}
 	})
@@ -197,12 +198,11 @@ func key(cmd redis.Cmder) string {
 	return name
 }
 
-// exchange sends calls and answers all of them. It takes as long as one command may, whatever the calls have: a caller
+// exchange sends the calls of x and answers all of them. It takes as long as one command may, whatever the calls have: a caller
 // with less time leaves, and neither the others nor the connection suffer from it.
-func (p *Pipe) exchange(n *node, calls []*call) {
-	x := newExchange(calls)
+func (p *Pipe) exchange(n *node, x *exchange) (failure error) {
 	began := time.Now()
-	failure := p.carry(n, x)
+	failure = p.carry(n, x)
 	if x.again() && len(x.calls) > 0 { // others left while the connection was being made
 		for _, c := range x.calls {
 			c.cmd.SetErr(nil)
@@ -214,15 +214,13 @@ func (p *Pipe) exchange(n *node, calls []*call) {
 	for _, c := range x.calls {
 		c.end(outcome(c.cmd, failure))
 	}
+	return failure
 }
 
 // carry sends what an exchange carries.
 func (p *Pipe) carry(n *node, x *exchange) error {
-	cmds, requests := x.room()
-	for _, c := range x.calls {
-		cmds, requests = append(cmds, c.cmd), append(requests, c.ctx)
-	}
-	return p.send(links.Together(requests, n.patience(p.cfg.Limit), p.cfg.Limit), x, cmds)
+	requests := x.requests()
+	return p.send(links.Together(requests, n.patience(p.cfg.Limit), p.cfg.Limit), x, x.commands())
 }
 
 var errNoAnswer = errors.New("the exchange ended without an answer")

@@ -15,7 +15,8 @@ import (
 // would end the connection.
 type exchange struct {
 	calls []*call
-	lone  *lone // nil: it began with several calls
+	cmd   [1]redis.Cmder // the command of a lone call, as most are
+	lone  sending        // by which that is sent
 
 	mu      sync.Mutex // guards all below; a cluster client writes to several nodes at a time
 	written bool
@@ -23,50 +24,46 @@ type exchange struct {
 	void    bool
 }
 
-// lone is the memory of an exchange that carries one call, as most do.
-type lone struct {
-	cmd     [1]redis.Cmder
-	request [1]context.Context
-	sending sending
-	used    bool    // sending is
-	few     [12]any // where the arguments of sending are, if there are no more
-}
-
-// newExchange makes an exchange. With one call, that and all that it needs is one allocation.
-func newExchange(calls []*call) *exchange {
-	if len(calls) > 1 {
-		return &exchange{calls: calls}
+// spent returns the memory for the next exchange, which is that of x if it carried a lone call and failed with nothing:
+// then go-redis has read the answer, and does not look at it any more.
+func (x *exchange) spent(failure error) *exchange {
+	if failure != nil || len(x.calls) != 1 || x.stayed != nil {
+		return new(exchange)
 	}
-	one := new(struct {
-		exchange
-		memory lone
-	})
-	one.calls, one.lone = calls, &one.memory
-	return &one.exchange
+	clear(x.lone.args)
+	x.lone = sending{args: x.lone.args[:0]}
+	x.calls, x.cmd, x.written = nil, [1]redis.Cmder{}, false
+	return x
 }
 
-// room returns empty slices for the commands of the exchange, and for the contexts of its calls. What an exchange left
-// behind that had to be sent again is still looked at by a connection that is being made, so the memory of a lone call
-// serves once: if somebody left that, nothing is sent again.
-func (x *exchange) room() ([]redis.Cmder, []context.Context) {
-	if m := x.lone; m != nil {
-		return m.cmd[:0], m.request[:0]
+// commands are what the calls send.
+func (x *exchange) commands() []redis.Cmder {
+	cmds := x.cmd[:0]
+	if len(x.calls) > 1 {
+		cmds = make([]redis.Cmder, 0, len(x.calls))
 	}
-	n := len(x.calls)
-	return make([]redis.Cmder, 0, n), make([]context.Context, 0, n)
+	for _, c := range x.calls {
+		cmds = append(cmds, c.cmd)
+	}
+	return cmds
 }
 
-// sending returns the memory of one that has so many arguments.
+// requests are the contexts of the calls. A connection that is being made looks at them, perhaps for longer than the
+// exchange lasts, so their memory is not used again.
+func (x *exchange) requests() []context.Context {
+	all := make([]context.Context, len(x.calls))
+	for i, c := range x.calls {
+		all[i] = c.ctx
+	}
+	return all
+}
+
+// sending returns the memory of a command that has so many arguments.
 func (x *exchange) sending(args int) *sending {
-	m := x.lone
-	if m == nil || m.used {
+	if len(x.calls) > 1 {
 		return &sending{args: make([]any, 0, args)}
 	}
-	m.used = true
-	if args <= len(m.few) {
-		m.sending.args = m.few[:0]
-	}
-	return &m.sending
+	return &x.lone
 }
 
 // write notes that the exchange is being written, and reports whether it is void.
