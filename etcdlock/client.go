@@ -26,6 +26,8 @@ type Client struct {
 var _ lock.Provider = (*Client)(nil)
 
 // NewClient makes a Client over the application's client of etcd, which must stay open until Close. It sends nothing.
+// It copies how that client dials, which is no data race as long as nobody calls its SetEndpoints, or its Sync, until
+// NewClient returns.
 //
 // Nil options mean the defaults. An invalid option or a nil client is a *lock.ArgumentError.
 func NewClient(etcd *clientv3.Client, opts *Options) (*Client, error) {
