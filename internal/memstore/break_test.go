@@ -160,7 +160,7 @@ func TestARenewalIsTheProofOfABreak(t *testing.T) {
 }
 
 // A hint that comes while the store is being asked because of another one is followed by a question of its own: the break
-// may have come after the answer to the first. An answer that is lost is asked for again.
+// may have come after the answer to the first. An answer that is lost is asked for again (defect G60).
 func TestABreakDuringTheQuestionOfAnotherHint(t *testing.T) {
 	t.Parallel()
 	for name, opt := range map[string]rlock.Option{
