@@ -18,7 +18,10 @@ func (e *Engine) join(ctx context.Context, c call, under outer) *hold.Level {
 	if !joins(c.Request, under) {
 		return nil
 	}
-	l := e.table.join(c.Request)
+	if c.observed == nil {
+		return e.table.join(c.Request, hold.Within(ctx))
+	}
+	l := e.table.join(c.Request, hold.Entry{}) // the observer is asked for the context once it is known what is held
 	if l == nil || !grantOf(l.Hold()).open(ctx, l, c) {
 		return nil
 	}
@@ -52,7 +55,7 @@ func (g *Grant) withdraw(l *hold.Level) {
 }
 
 // join adds a Hold to the newest grant that may be joined, if nobody waits who would be overtaken.
-func (t *table) join(req *Request) *hold.Level {
+func (t *table) join(req *Request, entry hold.Entry) *hold.Level {
 	k := t.peek(req.Proto)
 	if k == nil {
 		return nil
@@ -62,7 +65,7 @@ func (t *table) join(req *Request) *hold.Level {
 	if g == nil || g.proto.Mode() != req.Proto.Mode() || k.queue != nil && !k.queue.Join(req.Proto) {
 		return nil
 	}
-	return g.JoinLocked(&req.Want, g.fence)
+	return g.JoinLocked(&req.Want, g.fence, entry)
 }
 
 // shares lets others join g if the waiter's own request brought it and the store looked at the gate. A read inside a
@@ -141,7 +144,7 @@ func (e *Engine) bring(w *waiter, h *hold.Hold) {
 	defer k.unlock()
 	k.queueLocked().Bring(&w.Waiter, func(other *localqueue.Waiter) bool {
 		o := waiterOf(other)
-		o.level = grantOf(h).JoinLocked(&o.req.Want, h.Fence)
+		o.level = grantOf(h).JoinLocked(&o.req.Want, h.Fence, hold.Entry{})
 		return o.level != nil
 	})
 }

@@ -289,7 +289,7 @@ func (g *Grant) Shared() bool { return g.joins > 0 }
 const shareMost = 64
 
 // JoinLocked adds a Hold, if the store would let its reader in the same and the grant is sure to stand. Its level has
-// no context until it is opened. It is nil if the store is to be asked:
+// no context until it is opened, unless entry says where. It is nil if the store is to be asked:
 //
 //   - the request that brought the grant was sent some time ago: a writer may have shut the gate since;
 //   - no reader is in any more, or the grant is being released or exported;
@@ -299,7 +299,7 @@ const shareMost = 64
 // A reader that joins and the last one that leaves both take the mutex. If the one that leaves is first, the grant is
 // between, and the newcomer asks the store by an id of its own. If the newcomer is first, the other is not the last any
 // more and sends nothing. No release can be on its way for a grant that a reader then joins.
-func (g *Grant) JoinLocked(want *Want, fence int64) *Level {
+func (g *Grant) JoinLocked(want *Want, fence int64, entry Entry) *Level {
 	now := g.host.Clock.Now()
 	if g.state != stands || now >= g.joins || !g.terms.Renewed || want.Terms != g.terms || !g.healthyLocked(now) ||
 		!g.neededLocked() || g.levelsLocked() >= shareMost {
@@ -307,7 +307,9 @@ func (g *Grant) JoinLocked(want *Want, fence int64) *Level {
 	}
 	h := g.beginLocked(now, fence)
 	l := h.newLevel(&h.first, nil, want.Place)
-	l.state = underWay
+	if l.state = underWay; entry.ctx != nil {
+		l.openLocked(entry.ctx, entry.outer)
+	}
 	h.pushLocked(l)
 	h.limitLocked(nil, want.MaxHold)
 	h.graceLocked(want.Grace)

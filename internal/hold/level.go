@@ -143,7 +143,18 @@ func (l *Level) In(ctx context.Context) bool {
 	return carried(ctx) == l
 }
 
-// Open gives a level that Join made its context, and its owner. It reports false, and the level is to be withdrawn, if
+// Entry is where a level is opened: within a context, and inside the level that this carries. The zero Entry says that
+// it is not opened yet.
+type Entry struct {
+	ctx   context.Context
+	outer *Level
+}
+
+// Within makes the Entry of a context. It asks the context, which runs code of the application's, so no mutex may be
+// held.
+func Within(ctx context.Context) Entry { return Entry{ctx, carried(ctx)} }
+
+// Open gives a level that JoinLocked made its context, and its owner. It reports false, and the level is to be withdrawn, if
 // the Hold ended before. The level has no context until then because its owner may be asked for the parent of that, for
 // which no mutex is held. It counts meanwhile, so that the grant is not released without it.
 func (l *Level) Open(ctx context.Context, owner *Owner) bool {
