@@ -62,8 +62,8 @@ func (l *Lock) Name() string {
 // store its error in a named result; without one, the error is lost.
 //
 // On error, Lock returns the context that it was given, and an unlock that only returns ErrNotHeld. A nil error means
-// that the lock is held; after any error the call holds nothing, and what it may have left is taken away. The error matches ErrBusy or ErrUnavailable, and
-// ctx.Err() if the end of ctx ended the wait.
+// that the lock is held; after any error the call holds nothing, and what it may have left is taken away. The error
+// matches ErrBusy or ErrUnavailable, and ctx.Err() if the end of ctx ended the wait.
 func (l *Lock) Lock(ctx context.Context) (held context.Context, unlock func() error, err error) {
 	parts, err := l.open(ctx)
 	if err != nil {

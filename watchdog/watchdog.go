@@ -133,8 +133,8 @@ func (w *Watchdog) Guard(l *Lease, validUntil time.Duration) {
 	w.armLocked(l)
 }
 
-// Hurry has l renewed at once, unless l is guarded. If a renewal is under way, another one follows it: what l is hurried
-// for may have happened after the answer of the first.
+// Hurry has l renewed at once, unless l is guarded. If a renewal is under way, another one follows it: what l is
+// hurried for may have happened after the answer of the first.
 func (w *Watchdog) Hurry(l *Lease) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

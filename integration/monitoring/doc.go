@@ -1,2 +1,3 @@
-// Package monitoring tests the dashboard of deploy in a real Prometheus: every query, and one alert. Package deploy tests all alerts.
+// Package monitoring tests the dashboard of deploy in a real Prometheus: every query, and one alert. Package
+// deploy tests all alerts.
 package monitoring

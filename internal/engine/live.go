@@ -2,9 +2,9 @@ package engine
 
 import "sync"
 
-// liveClients counts the clients of this process at each server that were not closed. A program has one, or a few. If it
-// makes a client for each request and closes none, it has more with every request, and each has connections, goroutines
-// and holds of its own. Nothing else would say so before the server has no connection left.
+// liveClients counts the clients of this process at each server that were not closed. A program has one, or a few. If
+// it makes a client for each request and closes none, it has more with every request, and each has connections,
+// goroutines and holds of its own. Nothing else would say so before the server has no connection left.
 //
 // Only a store that is one server, or one list of them, has an address by which clients can be counted.
 type liveClients struct {

@@ -91,8 +91,8 @@ func (g *Grant) part(l *hold.Level, open bool) (at time.Duration, last bool, err
 	return 0, false, err
 }
 
-// foundLost does what is left to do for a grant that the unlock of a level found lost. The caller's own observer is told
-// at once, as of any unlock; those of the others wait for nobody.
+// foundLost does what is left to do for a grant that the unlock of a level found lost. The caller's own observer is
+// told at once, as of any unlock; those of the others wait for nobody.
 func (g *Grant) foundLost(l *hold.Level, ended hold.Ended) {
 	e := g.engine()
 	e.watchdog.Lose(&g.Lease)

@@ -154,9 +154,9 @@ type Entry struct {
 // held.
 func Within(ctx context.Context) Entry { return Entry{ctx, carried(ctx)} }
 
-// Open gives a level that JoinLocked made its context, and its owner. It reports false, and the level is to be withdrawn, if
-// the Hold ended before. The level has no context until then because its owner may be asked for the parent of that, for
-// which no mutex is held. It counts meanwhile, so that the grant is not released without it.
+// Open gives a level that JoinLocked made its context, and its owner. It reports false, and the level is to be
+// withdrawn, if the Hold ended before. The level has no context until then because its owner may be asked for the
+// parent of that, for which no mutex is held. It counts meanwhile, so that the grant is not released without it.
 func (l *Level) Open(ctx context.Context, owner *Owner) bool {
 	outer := carried(ctx)
 	l.hold.grant.mu.Lock()

@@ -131,8 +131,8 @@ func (s *Store) Rebase(ctx context.Context) error {
 	return err
 }
 
-// rebase reports whether it has raised the base. It has not if that changed meanwhile, and is not sure if the request was
-// sent twice and the copy found another base: to raise it once more does no harm.
+// rebase reports whether it has raised the base. It has not if that changed meanwhile, and is not sure if the request
+// was sent twice and the copy found another base: to raise it once more does no harm.
 func (s *Store) rebase(ctx context.Context) (done bool, err error) {
 	old, err := s.based(ctx, nil)
 	if err != nil {

@@ -131,8 +131,8 @@ func (s *Store) watchHolds() {
 	}
 }
 
-// watchHold has the key of a hold watched, whose end is told at once if the key is deleted. The watch is noted under the
-// mutex under which its end is: that may be told before watch has returned.
+// watchHold has the key of a hold watched, whose end is told at once if the key is deleted. The watch is noted under
+// the mutex under which its end is: that may be told before watch has returned.
 func (s *Store) watchHold(now *session, one hold) {
 	l := s.Lock(one.name)
 	now.mu.Lock()

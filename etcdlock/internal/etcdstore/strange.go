@@ -80,8 +80,8 @@ func (s *Store) sweep(now *session) error {
 	return nil
 }
 
-// sweepSoon has the strange keys of a session deleted. A sweep is due again if that fails, or if it became due while the
-// keys were read.
+// sweepSoon has the strange keys of a session deleted. A sweep is due again if that fails, or if it became due while
+// the keys were read.
 func (s *Store) sweepSoon(now *session) {
 	s.looks.sweepDue.Store(false)
 	s.looks.run(func() {

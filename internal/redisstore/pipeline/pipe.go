@@ -198,8 +198,8 @@ func key(cmd redis.Cmder) string {
 	return name
 }
 
-// exchange sends the calls of x and answers all of them. It takes as long as one command may, whatever the calls have: a caller
-// with less time leaves, and neither the others nor the connection suffer from it.
+// exchange sends the calls of x and answers all of them. It takes as long as one command may, whatever the calls have:
+// a caller with less time leaves, and neither the others nor the connection suffer from it.
 func (p *Pipe) exchange(n *node, x *exchange) (failure error) {
 	began := time.Now()
 	failure = p.carry(n, x)

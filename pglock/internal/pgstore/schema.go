@@ -61,7 +61,8 @@ func (found *Site) Problem() (text string, right bool) {
 	return text, text != ""
 }
 
-// absent is what is said if there is no table. A table that was there is not to be made anew: the old one has the locks.
+// absent is what is said if there is no table. A table that was there is not to be made anew: the old one has the
+// locks.
 func (found *Site) absent() string {
 	text := fmt.Sprintf("does not exist, or is in a schema that is closed to this user (search_path is %s)", found.Path)
 	switch {
