@@ -27,6 +27,7 @@ while read -r name path; do
 done <<END
 $servers
 END
+check "the tests on a 32-bit system" env GOARCH=386 CGO_ENABLED=0 go test -count=1 -vet=off -timeout 20m ./...
 check "the suites on every server, version and platform" go run ./scripts/servers -page docs/servers.md
 for turn in $(seq "${HOLDFAST_TURNS:-5}"); do
 	check "the fast tests, turn $turn" env HOLDFAST_RERUNS=0 scripts/test.sh fast

@@ -19,7 +19,7 @@ type server struct {
 	close func() error
 }
 
-// connect uses the Redis that the environment names, or starts one in this process.
+// connect uses the Redis that the environment names, or starts one: in this process, where that has room for the time.
 func connect() (*server, error) {
 	if at := os.Getenv(urlEnv); at != "" {
 		rdb, err := dial(at)
@@ -27,6 +27,9 @@ func connect() (*server, error) {
 			return nil, errors.New(urlEnv + " is no URL: special characters of a password are written %XX")
 		}
 		return &server{url: at, what: "Redis of " + urlEnv, rdb: rdb, close: rdb.Close}, nil
+	}
+	if narrow {
+		return startInstalled()
 	}
 	s, err := miniredis.Run()
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
+	"github.com/holdfast-go/holdfast/internal/testkit/embedded"
 )
 
 // fairTimes are long against what a test takes, but for the pause.
@@ -51,7 +52,7 @@ func fairAlone(t *testing.T, args ...string) *fairPlace {
 // fairMini is a lock on a miniredis whose clock the test sets.
 func fairMini(t *testing.T) (*fairPlace, *miniredis.Miniredis) {
 	t.Helper()
-	server := miniredis.RunT(t)
+	server := embedded.Miniredis(t)
 	rdb := redis.NewClient(&redis.Options{Addr: server.Addr()})
 	t.Cleanup(func() { _ = rdb.Close() })
 	p := newPlace(t, rdb)

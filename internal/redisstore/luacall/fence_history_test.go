@@ -9,6 +9,8 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/testkit/embedded"
 )
 
 // TestTokenHistories mints through random years: pauses of all lengths, clocks that step
@@ -38,7 +40,7 @@ type history struct {
 }
 
 func newHistory(t *testing.T, seed uint64) *history {
-	server := miniredis.RunT(t)
+	server := embedded.Miniredis(t)
 	rdb := redis.NewClient(&redis.Options{Addr: server.Addr()})
 	t.Cleanup(func() { _ = rdb.Close() })
 	random := rand.New(rand.NewPCG(seed, 0))

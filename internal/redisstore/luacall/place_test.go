@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
+	"github.com/holdfast-go/holdfast/internal/testkit/embedded"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
 )
 
@@ -77,7 +77,7 @@ func everywhere(t *testing.T, test func(t *testing.T, p *place)) {
 }
 
 func onMiniredis(t *testing.T) *place {
-	rdb := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
+	rdb := redis.NewClient(&redis.Options{Addr: embedded.Miniredis(t).Addr()})
 	t.Cleanup(func() { _ = rdb.Close() })
 	p := newPlace(t, rdb)
 	p.mini = true

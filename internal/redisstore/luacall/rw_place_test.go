@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
+	"github.com/holdfast-go/holdfast/internal/testkit/embedded"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
 )
 
@@ -38,7 +38,7 @@ func rwEverywhere(t *testing.T, test func(t *testing.T, p *rwPlace)) {
 		test(t, newRWPlace(t, redistest.Shared(t).Client(t)))
 	})
 	t.Run("miniredis", func(t *testing.T) {
-		rdb := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
+		rdb := redis.NewClient(&redis.Options{Addr: embedded.Miniredis(t).Addr()})
 		t.Cleanup(func() { _ = rdb.Close() })
 		p := newRWPlace(t, rdb)
 		p.mini = true

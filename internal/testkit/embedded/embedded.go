@@ -2,9 +2,30 @@ package embedded
 
 import (
 	"fmt"
+	"strconv"
+	"testing"
 
 	"github.com/alicebob/miniredis/v2"
 )
+
+// Narrow reports a 32-bit system. A miniredis keeps numbers in 32 bits there, and no lock works on it: neither the time
+// nor a fencing token has room in them.
+const Narrow = strconv.IntSize == 32
+
+// Fits skips a test that needs a miniredis where no lock works on one.
+func Fits(t testing.TB) {
+	t.Helper()
+	if Narrow {
+		t.Skip("not run: miniredis keeps numbers in 32 bits on a 32-bit system, and a lock needs more")
+	}
+}
+
+// Miniredis starts a miniredis for a test, where locks work on one. Its keys age only when the test says so.
+func Miniredis(t testing.TB) *miniredis.Miniredis {
+	t.Helper()
+	Fits(t)
+	return miniredis.RunT(t)
+}
 
 // Server is a running server.
 type Server struct {

@@ -42,6 +42,7 @@ func TestKeysExpireByTheRealClock(t *testing.T) {
 }
 
 func TestTimeIsReal(t *testing.T) {
+	embedded.Fits(t)
 	rdb := start(t)
 	script := `local t = redis.call('time') return t[1] * 1000000 + t[2]`
 	before := time.Now().UnixMicro()

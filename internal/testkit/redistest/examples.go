@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/testkit/servers"
 )
 
-// ServeExamples starts n servers inside this process for the examples of a package, and puts the address of the first
+// ServeExamples starts n servers for the examples of a package, inside this process where locks work on those, and puts the address of the first
 // into the variable REDIS_ADDR of the environment, and all addresses into REDIS_NODES. A TestMain calls it before
 // [Main], which closes them.
 //
@@ -18,13 +18,13 @@ import (
 func ServeExamples(n int) {
 	var addrs []string
 	for range n {
-		server, err := embedded.Start()
+		addr, stop, err := serve()
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "redistest:", err)
 			os.Exit(1)
 		}
-		servers.AtEnd(func() error { server.Close(); return nil })
-		addrs = append(addrs, server.Addr())
+		servers.AtEnd(stop)
+		addrs = append(addrs, addr)
 	}
 	for name, value := range map[string]string{"REDIS_ADDR": addrs[0], "REDIS_NODES": strings.Join(addrs, " ")} {
 		if err := os.Setenv(name, value); err != nil {
@@ -32,4 +32,19 @@ func ServeExamples(n int) {
 			os.Exit(1)
 		}
 	}
+}
+
+func serve() (addr string, stop func() error, err error) {
+	if embedded.Narrow {
+		server, err := launch(config{})
+		if err != nil {
+			return "", nil, err
+		}
+		return server.Addr(), server.close, nil
+	}
+	server, err := embedded.Start()
+	if err != nil {
+		return "", nil, err
+	}
+	return server.Addr(), func() error { server.Close(); return nil }, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/testkit/embedded"
 	"github.com/holdfast-go/holdfast/internal/testkit/simredis"
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -27,6 +28,7 @@ type farLab struct {
 // farAway runs a test in virtual time.
 func farAway(t *testing.T, trip time.Duration, opts rlock.ClientOptions, test func(t *testing.T, lab *farLab)) {
 	t.Helper()
+	embedded.Fits(t)
 	synctest.Test(t, func(t *testing.T) {
 		lab := &farLab{server: simredis.New(t)}
 		far := lab.server.FarOptions(trip)

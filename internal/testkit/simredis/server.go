@@ -10,6 +10,8 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/holdfast-go/holdfast/internal/testkit/embedded"
 )
 
 // Server is a simulated Redis that belongs to a test. Its methods may be called by any goroutine
@@ -35,6 +37,7 @@ type Server struct {
 // and joins all of its goroutines.
 func New(t testing.TB) *Server {
 	t.Helper()
+	embedded.Fits(t)
 	s := &Server{
 		t: t, redis: miniredis.NewMiniRedis(), done: make(chan struct{}),
 		conns: make(map[*conn]bool), thawed: make(chan struct{}),
