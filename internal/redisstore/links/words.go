@@ -98,8 +98,9 @@ func (h *hearing) explain(err error) error {
 	return fmt.Errorf("%w", err) // go-redis unwraps one layer of an error in the handshake
 }
 
-// hungUp reports that the other side has ended the connection.
+// hungUp reports that the other side has ended the connection. An alert of TLS is a [net.OpError], too, and says why.
 func hungUp(err error) bool {
-	_, broke := errors.AsType[*net.OpError](err)
-	return errors.Is(err, io.EOF) || broke && !errors.Is(err, net.ErrClosed)
+	op, broke := errors.AsType[*net.OpError](err)
+	broke = broke && (op.Op == "read" || op.Op == "write") && !errors.Is(err, net.ErrClosed)
+	return broke || errors.Is(err, io.EOF)
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 )
 
 // Level is how bad a finding is.
@@ -121,7 +123,7 @@ func (c *check) nodes(ctx context.Context) (all []*redis.Client, err error) {
 func (c *check) node(ctx context.Context, at string, node *redis.Client) {
 	typical, longest, err := c.roundTrips(ctx, node)
 	if err != nil {
-		c.say(at, "connection", Failure, "the server does not answer, or refuses: %v", err)
+		c.say(at, "connection", Failure, "the server does not answer, or refuses: %v", luacall.Explain(err))
 		return
 	}
 	c.say(at, "connection", OK, "the server answers")

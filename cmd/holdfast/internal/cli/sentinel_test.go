@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,6 +45,8 @@ func TestSentinelsWithPasswords(t *testing.T) {
 				assert.Contains(t, out, at)
 				assert.Contains(t, out, "HOLDFAST_SENTINEL_PASSWORD")
 				assert.NotContains(t, out, "mistaken")
+				out, _ = execute(t, append(slices.Concat(test.flags, list[:4]), "doctor")...)
+				assert.Contains(t, out, "a Sentinel refuses to name the primary")
 			}
 		})
 	}

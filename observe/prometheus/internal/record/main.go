@@ -1,14 +1,16 @@
-// Command record records what a Prometheus finds while a Redis is away, as tests for promtool:
+// Command record records what a Prometheus finds while a store of locks is away, as tests for promtool:
 //
 //	go run ./observe/prometheus/internal/record -o deploy/prometheus/recorded
 //
-// It starts a Redis, and for each outage three programs that lock behind netfault: one that only tries, one that waits
-// briefly, and one that holds. All of them run at the same time, and in real time: a quarter of an hour. Each is
+// For each store and each outage it starts a server, and three programs that lock there: one that only tries, one that
+// waits briefly, and one that holds. All of them run at the same time, and in real time: a quarter of an hour. Each is
 // scraped as a Prometheus would, and every series that the alerts read is written down, with the alerts that must fire
 // then.
 //
 // Record anew, on a machine that has little else to do, when a metric, an alert or what a client counts has changed.
 // The test of package deploy runs what is recorded.
+//
+// It is a module of its own because it needs the clients of all stores, which a program that only counts does not.
 package main
 
 import (
@@ -19,8 +21,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
 	"github.com/holdfast-go/holdfast/internal/testkit/servers"
+	"github.com/holdfast-go/holdfast/internal/testkit/tcpproxy"
 	"github.com/holdfast-go/holdfast/observe/prometheus/internal/recording"
 )
 
@@ -35,35 +37,48 @@ const (
 func main() {
 	to := flag.String("o", "deploy/prometheus/recorded", "the folder to write to")
 	flag.Parse()
-	if !servers.Alone(func(t testing.TB) { record(t, *to) }) {
+	if !servers.Alone(func(t testing.TB) { recordAll(t, *to) }) {
 		os.Exit(1)
 	}
 }
 
-// record records all outages at the same time.
-func record(t testing.TB, to string) {
+// take is one outage of one store, with the server that it befalls.
+type take struct {
+	store  store
+	server server
+	outage outage
+	file   string
+}
+
+// recordAll records all outages of all stores at the same time.
+func recordAll(t testing.TB, to string) {
 	scope, err := recording.ScopeOf(filepath.Join(to, "..", "rules.yml"))
 	if err != nil {
 		t.Fatalf("run this in the root of the repository: %v", err)
 	}
-	server := redistest.Start(t)
-	files := make([]string, len(outages))
+	var takes []*take
+	for _, s := range stores {
+		for _, o := range outages {
+			server := s.start(t)
+			server.path = tcpproxy.Start(t, server.addr)
+			takes = append(takes, &take{store: s, server: server, outage: o})
+		}
+	}
 	var all sync.WaitGroup
-	for i, o := range outages {
+	for _, one := range takes {
 		all.Go(func() {
-			text, err := o.record(server.Addr(), scope)
-			if err != nil {
-				t.Errorf("%s: %v", o.name, err)
+			if err := one.record(scope); err != nil {
+				t.Errorf("%s, %s: %v", one.store.name, one.outage.name, err)
 			}
-			files[i] = text
 		})
 	}
 	all.Wait()
 	if t.Failed() {
 		return
 	}
-	for i, o := range outages {
-		if err := os.WriteFile(filepath.Join(to, o.name+"_test.yml"), []byte(files[i]), 0o644); err != nil {
+	for _, one := range takes {
+		name := one.store.name + "_" + one.outage.name + "_test.yml"
+		if err := os.WriteFile(filepath.Join(to, name), []byte(one.file), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -3,30 +3,24 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/testkit/netfault"
 	"github.com/holdfast-go/holdfast/observe/prometheus/internal/recording"
 )
 
-// outage is one way in which a Redis is away, and the alerts that fire just before it ends.
+// outage is one way in which a server is away, and the alerts that fire just before it ends.
 type outage struct {
 	name, what string
-	begin, end func(*netfault.Path)
+	begin, end func(server)
+	far        bool // the server is reached by its path, which can be slow, and cannot refuse connections
 	alerts     []string
 }
 
 const (
-	storeAway = `ALERTS{alertname="HoldfastStoreAway",alertstate="firing",severity="critical",` +
-		`job="%s",store="redis"}`
-	renewalsFail = `ALERTS{alertname="HoldfastRenewalsFail",alertstate="firing",severity="warning",` +
-		`store="redis",kind="rlock",class="nightly"}`
-	holdLost = `ALERTS{alertname="HoldfastHoldLost",alertstate="firing",severity="critical",` +
-		`store="redis",kind="rlock",class="nightly",reason="expired"}`
-	nobodyGetsIn = `ALERTS{alertname="HoldfastNobodyGetsIn",alertstate="firing",severity="critical",` +
-		`store="redis",kind="rlock",class="nightly"}`
-	waitTakesLong = `ALERTS{alertname="HoldfastWaitTakesLong",alertstate="firing",severity="warning",` +
-		`store="redis",kind="rlock",class="%s"}`
+	storeAway     = `alertname="HoldfastStoreAway",severity="critical",job="%s",store="STORE"`
+	nobodyGetsIn  = `alertname="HoldfastNobodyGetsIn",severity="critical",store="STORE",kind="rlock",class="nightly"`
+	waitTakesLong = `alertname="HoldfastWaitTakesLong",severity="warning",store="STORE",kind="rlock",class="%s"`
 )
 
 // of names a program, or the class of its locks.
@@ -34,35 +28,39 @@ func of(alert, program string) string { return fmt.Sprintf(alert, program) }
 
 var outages = []outage{
 	{
-		name: "hang", what: "connections stay open, and nothing is answered",
-		begin: func(p *netfault.Path) { p.Silence(true) },
-		end:   func(p *netfault.Path) { p.Silence(false) },
+		name: "hang", what: "it is stopped, so connections stay open and nothing is answered",
+		begin: func(s server) { s.freeze() },
+		end:   func(s server) { s.thaw() },
 		alerts: []string{
 			of(storeAway, tries), of(storeAway, waits), of(storeAway, holds), of(waitTakesLong, "try:*"), nobodyGetsIn,
 		},
 	},
 	{
-		name: "refuse", what: "connections end, and new ones are refused",
-		begin:  func(p *netfault.Path) { p.Refuse(true); p.Cut() },
-		end:    func(p *netfault.Path) { p.Refuse(false) },
+		name: "refuse", what: "it has ended, so connections end and new ones are refused",
+		begin:  func(s server) { s.stop() },
+		end:    func(s server) { s.restart() },
 		alerts: []string{of(storeAway, tries), of(storeAway, waits), of(storeAway, holds), nobodyGetsIn},
 	},
 	{
 		name: "slow", what: "each answer takes 1.2 s, which is later than those wait who wait briefly",
-		begin:  func(p *netfault.Path) { p.Slow(1200 * time.Millisecond) },
-		end:    func(p *netfault.Path) { p.Slow(0) },
+		begin:  func(s server) { s.path.Latency(600 * time.Millisecond) },
+		end:    func(s server) { s.path.Latency(0) },
+		far:    true,
 		alerts: []string{of(storeAway, waits), of(waitTakesLong, "try:*")},
 	},
 }
 
-// record runs the programs through the outage, and returns the file.
-func (o *outage) record(addr string, scope recording.Scope) (file string, err error) {
-	var path netfault.Path
+// record runs the programs through the outage.
+func (t *take) record(scope recording.Scope) error {
+	at := t.server.addr
+	if t.outage.far {
+		at = t.server.path.Addr()
+	}
 	var programs []*program
 	for _, name := range []string{tries, waits, holds} {
-		p, err := start(name, addr, &path, scope)
+		p, err := start(name, t.server, at, scope)
 		if err != nil {
-			return "", err
+			return err
 		}
 		programs = append(programs, p)
 	}
@@ -71,36 +69,42 @@ func (o *outage) record(addr string, scope recording.Scope) (file string, err er
 		time.Sleep(time.Until(begin.Add(at)))
 		for _, p := range programs {
 			if err := p.tape.Scrape(p.registry); err != nil {
-				return "", err
+				return err
 			}
 		}
 		switch at {
 		case before:
-			o.begin(&path)
+			t.outage.begin(t.server)
 		case before + during:
-			o.end(&path)
+			t.outage.end(t.server)
 		}
 	}
 	var errs []error
 	for _, p := range programs {
 		errs = append(errs, p.stop())
 	}
-	return o.file(programs), errors.Join(errs...)
+	t.file = t.test(programs)
+	return errors.Join(errs...)
 }
 
-// file is the test for promtool: what was recorded, and that the alerts fire just before the outage ends, and no other
+// test is the test for promtool: what was recorded, and that the alerts fire just before the outage ends, and no other
 // one; that none does before it begins; and that none does when all is well again.
-func (o *outage) file(programs []*program) string {
+func (t *take) test(programs []*program) string {
 	var tapes []*recording.Tape
 	for _, p := range programs {
 		tapes = append(tapes, &p.tape)
 	}
+	var alerts []string
+	for _, alert := range t.outage.alerts {
+		alerts = append(alerts, `ALERTS{alertstate="firing",`+strings.ReplaceAll(alert, "STORE", t.store.name)+`}`)
+	}
 	const firing = `ALERTS{alertstate="firing"}`
 	return "# Recorded by observe/prometheus/internal/record. Do not edit.\n" + recording.Test(
-		fmt.Sprintf("a Redis is away for %v, from %v on: %s", during, before, o.what), "../rules.yml", scrape, tapes,
+		fmt.Sprintf("%s is away for %v, from %v on: %s", t.store.name, during, before, t.outage.what),
+		"../rules.yml", scrape, tapes,
 		[]recording.Check{
 			{At: before, Expr: firing},
-			{At: before + during, Expr: firing, Ones: o.alerts},
+			{At: before + during, Expr: firing, Ones: alerts},
 			{At: before + during + after, Expr: firing},
 		})
 }

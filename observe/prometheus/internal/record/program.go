@@ -4,18 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
 	client "github.com/prometheus/client_golang/prometheus"
-	"github.com/redis/go-redis/v9"
 
-	"github.com/holdfast-go/holdfast/internal/testkit/netfault"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/observe/prometheus"
 	"github.com/holdfast-go/holdfast/observe/prometheus/internal/recording"
-	"github.com/holdfast-go/holdfast/rlock"
 )
 
 // The programs, which are the jobs of a Prometheus. The first two make three calls a second; the last one takes a lock
@@ -31,54 +27,49 @@ const workers = 3
 // program is a program that locks.
 type program struct {
 	name     string
-	rdb      *redis.Client
-	locks    *rlock.Client
+	locks    locks
+	close    func() error // closes what the locks are made of
 	registry *client.Registry
 	end      context.CancelFunc
 	work     sync.WaitGroup
 	tape     recording.Tape
 }
 
-func start(name, addr string, path *netfault.Path, scope recording.Scope) (*program, error) {
+func start(name string, of server, addr string, scope recording.Scope) (*program, error) {
 	p := &program{name: name, registry: client.NewRegistry()}
-	p.tape = recording.Tape{Job: name, Instance: "a", Scope: scope, Class: func(class string) string {
-		return strings.TrimSuffix(class, ":*") // which tells the outages apart
-	}}
+	p.tape = recording.Tape{Job: name, Instance: "a", Scope: scope}
 	m := prometheus.New(prometheus.Options{})
 	if err := p.registry.Register(m); err != nil {
 		return nil, err
 	}
-	p.rdb = redis.NewClient(&redis.Options{Addr: addr, Dialer: path.Dial})
 	var err error
-	p.locks, err = rlock.NewClient(p.rdb, &rlock.ClientOptions{Observer: m.Observer()})
-	if err != nil {
-		return nil, errors.Join(err, p.rdb.Close())
+	if p.locks, p.close, err = of.connect(addr, m.Observer()); err != nil {
+		return nil, err
 	}
 	m.Track(p.locks)
 	ctx, end := context.WithCancel(context.Background())
 	p.end = end
 	if name == holds {
-		// The outages have one Redis, so the names are the path's own.
-		p.work.Go(func() { p.hold(ctx, fmt.Sprintf("nightly:%p", path)) })
+		p.work.Go(func() { p.hold(ctx) })
 		return p, nil
 	}
 	for i := range workers {
-		p.work.Go(func() { p.call(ctx, fmt.Sprintf(":%d:%p", i, path)) })
+		p.work.Go(func() { p.call(ctx, i) })
 	}
 	return p, nil
 }
 
 // call calls every second, and works for a moment when it holds.
-func (p *program) call(ctx context.Context, name string) {
+func (p *program) call(ctx context.Context, worker int) {
 	every := time.NewTicker(time.Second)
 	defer every.Stop()
 	for ctx.Err() == nil {
 		var unlock func() error
 		var err error
 		if p.name == tries {
-			_, unlock, err = rlock.New(p.locks, "try"+name).TryLock(ctx)
+			_, unlock, err = p.locks.Lock(fmt.Sprintf("try:%d", worker)).TryLock(ctx)
 		} else {
-			_, unlock, err = rlock.New(p.locks, "wait"+name, lock.MaxWait(100*time.Millisecond)).Lock(ctx)
+			_, unlock, err = p.locks.Lock(fmt.Sprintf("wait:%d", worker), lock.MaxWait(100*time.Millisecond)).Lock(ctx)
 		}
 		if err == nil {
 			time.Sleep(20 * time.Millisecond)
@@ -92,9 +83,9 @@ func (p *program) call(ctx context.Context, name string) {
 }
 
 // hold takes a lock again whenever it was lost.
-func (p *program) hold(ctx context.Context, name string) {
+func (p *program) hold(ctx context.Context) {
 	for ctx.Err() == nil {
-		held, unlock, err := rlock.New(p.locks, name).Lock(ctx)
+		held, unlock, err := p.locks.Lock("nightly").Lock(ctx)
 		if err == nil {
 			<-held.Done()
 			_ = unlock() // says that it was lost
@@ -105,5 +96,5 @@ func (p *program) hold(ctx context.Context, name string) {
 func (p *program) stop() error {
 	p.end()
 	p.work.Wait()
-	return errors.Join(p.locks.Close(), p.rdb.Close())
+	return errors.Join(p.locks.Close(), p.close())
 }

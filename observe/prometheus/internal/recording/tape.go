@@ -36,7 +36,6 @@ func ScopeOf(rules string) (Scope, error) {
 type Tape struct {
 	Job, Instance string
 	Scope         Scope
-	Class         func(class string) string // what is written for a class
 
 	scrapes int
 	samples map[string][]float64 // by series; NaN where there was none
@@ -94,11 +93,7 @@ func absent(samples []float64, n int) []float64 {
 func (p *Tape) labels(m *dto.Metric, more ...string) string {
 	pairs := []string{fmt.Sprintf("job=%q", p.Job), fmt.Sprintf("instance=%q", p.Instance)}
 	for _, pair := range m.GetLabel() {
-		value := pair.GetValue()
-		if pair.GetName() == "class" && p.Class != nil {
-			value = p.Class(value)
-		}
-		pairs = append(pairs, fmt.Sprintf("%s=%q", pair.GetName(), value))
+		pairs = append(pairs, fmt.Sprintf("%s=%q", pair.GetName(), pair.GetValue()))
 	}
 	for i := 0; i < len(more); i += 2 {
 		pairs = append(pairs, fmt.Sprintf("%s=%q", more[i], more[i+1]))
