@@ -44,6 +44,10 @@ func conform(t *testing.T, sides [2]side, lacks conformance.Lacks) {
 		lab.Lock = func(client int, name string, opts ...rlock.Option) conformance.Lock {
 			return sides[client](clients[client], name, opts...)
 		}
+		lab.Rivals = make(map[string]func(client int, name string) conformance.Lock)
+		for kind, side := range map[string]side{"a reader": readSide, "a writer": writeSide} {
+			lab.Rivals[kind] = func(client int, name string) conformance.Lock { return side(clients[client], name) }
+		}
 		lab.Lacks = lacks
 		return lab
 	})

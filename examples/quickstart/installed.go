@@ -16,11 +16,11 @@ import (
 // fencing token has room, so no lock works on it.
 const narrow = strconv.IntSize == 32
 
-var errNoServer = errors.New("on a 32-bit system this needs a real Redis: install redis-server or valkey-server, or set " +
-	urlEnv + " (the embedded server keeps numbers in 32 bits there, and the time has more)")
+var errNoServer = errors.New("on a 32-bit system this needs a real Redis: install redis-server or valkey-server, or " +
+	"set " + urlEnv + " (the embedded server keeps numbers in 32 bits there, and the time has more)")
 
-// startInstalled starts the Redis or Valkey that is installed. It keeps nothing on the disk, and listens only on a socket
-// in a folder of its own.
+// startInstalled starts the Redis or Valkey that is installed. It keeps nothing on the disk, and listens only on a
+// socket in a folder of its own.
 func startInstalled() (s *server, err error) {
 	program, err := exec.LookPath("redis-server")
 	if err != nil {

@@ -179,8 +179,8 @@ func cut(micros int64) bool { return micros < 0 || micros == math.MaxInt32 }
 // errCut is returned for a request that was late by a time that is none. No other request fares better.
 func errCut(micros int64) error {
 	return &store.Failure{Fault: store.FaultDefinite, Err: fmt.Errorf("it tells a time that makes no sense (%d µs): a "+
-		"server that cuts numbers to 32 bits, as an emulation on a 32-bit system may, cannot keep locks; use a real one",
-		micros)}
+		"server that cuts numbers to 32 bits, as an emulation on a 32-bit system may, cannot keep locks; use a "+
+		"real one", micros)}
 }
 
 // Send sends one request that must not be carried out late. Send tells its function until when, by the node's clock. A

@@ -195,50 +195,52 @@ func fromCluster(given *redis.ClusterOptions, limits Limits) *Links {
 			DialTimeout: greetingFor(limits.Command), TLSConfig: given.TLSConfig,
 		})
 	}
-	derive := func(pool int, dialer dial) *redis.ClusterClient {
-		o := *given
-		o.ContextTimeoutEnabled = true
-		o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = limits.beyond(), limits.beyond(), limits.Command
-		o.DialTimeout = greetingFor(limits.Command)
-		greet := greetings{
-			l, given.CredentialsProvider, given.CredentialsProviderContext, given.Username, given.Password,
-			given.OnConnect,
-		}
-		o.CredentialsProviderContext, o.OnConnect = greet.credentials, greet.connected
-		o.StreamingCredentialsProvider = streamed(l, given.StreamingCredentialsProvider)
-		o.DialerRetries = 1
-		// A pipeline sleeps for the backoff before it follows a redirection; deadlines here are tight.
-		o.MaxRetries, o.MinRetryBackoff, o.MaxRetryBackoff = -1, -1, -1
-		o.PoolSize, o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = pool, 0, 0, 0
-		o.MaxConcurrentDials, o.ConnMaxIdleTime = pool, idle(given.ConnMaxIdleTime)
-		o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-		o.AutoPipelineOptions = nil
-		o.ReadBufferSize, o.WriteBufferSize, o.PipelinePoolSize = readBuffer, writeBuffer, -1
-		o.PushNotificationProcessor = nil
-		o.NewClient = nil
-		o.Addrs = slices.Clone(given.Addrs) // a cluster client appends to it
-		l.askBy(&o)
-		// Scripts always go to the primary of their key's slot, whatever the application reads from.
-		o.ReadOnly, o.RouteByLatency, o.RouteRandomly = false, false, false
-		o.DisableRoutingPolicies = true
-		o.Dialer = undaunted(outspoken(bounded(interruptible(l.ended, dialer))))
-		if l.sentinel {
-			o.ConnMaxLifetime, o.ConnMaxLifetimeJitter = limits.Life, 0
-			o.ClusterStateReloadInterval = limits.Life
-		}
-		cc := redis.NewClusterClient(&o)
-		cc.OnNewNode(func(node *redis.Client) { guarded(node) })
-		return cc
-	}
 	l.follow = newFollower(limits)
 	side := l.follow.side(true, limits)
 	l.tracks = []*tracks{&side.tracks}
-	traffic := derive(l.pooled(given.PoolSize), side.tracks.wrap(dialer))
+	traffic := l.cluster(given, limits, side.tracks.wrap(dialer))
 	side.primaries, l.Traffic = mastersOf(traffic), traffic
 	if l.sentinel {
 		l.follow.role, l.follow.pause = roleOf(traffic), pauseSentinel
 	}
 	return l
+}
+
+// cluster derives a client of the cluster of the application's.
+func (l *Links) cluster(given *redis.ClusterOptions, limits Limits, dialer dial) *redis.ClusterClient {
+	o := *given
+	o.ContextTimeoutEnabled = true
+	o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = limits.beyond(), limits.beyond(), limits.Command
+	o.DialTimeout = greetingFor(limits.Command)
+	greet := greetings{
+		l, given.CredentialsProvider, given.CredentialsProviderContext, given.Username, given.Password,
+		given.OnConnect,
+	}
+	o.CredentialsProviderContext, o.OnConnect = greet.credentials, greet.connected
+	o.StreamingCredentialsProvider = streamed(l, given.StreamingCredentialsProvider)
+	o.DialerRetries = 1
+	// A pipeline sleeps for the backoff before it follows a redirection; deadlines here are tight.
+	o.MaxRetries, o.MinRetryBackoff, o.MaxRetryBackoff = -1, -1, -1
+	o.PoolSize, o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = l.pooled(given.PoolSize), 0, 0, 0
+	o.MaxConcurrentDials, o.ConnMaxIdleTime = o.PoolSize, idle(given.ConnMaxIdleTime)
+	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	o.AutoPipelineOptions = nil
+	o.ReadBufferSize, o.WriteBufferSize, o.PipelinePoolSize = readBuffer, writeBuffer, -1
+	o.PushNotificationProcessor = nil
+	o.NewClient = nil
+	o.Addrs = slices.Clone(given.Addrs) // a cluster client appends to it
+	l.askBy(&o)
+	// Scripts always go to the primary of their key's slot, whatever the application reads from.
+	o.ReadOnly, o.RouteByLatency, o.RouteRandomly = false, false, false
+	o.DisableRoutingPolicies = true
+	o.Dialer = undaunted(outspoken(bounded(interruptible(l.ended, dialer))))
+	if l.sentinel {
+		o.ConnMaxLifetime, o.ConnMaxLifetimeJitter = limits.Life, 0
+		o.ClusterStateReloadInterval = limits.Life
+	}
+	cc := redis.NewClusterClient(&o)
+	cc.OnNewNode(func(node *redis.Client) { guarded(node) })
+	return cc
 }
 
 // Nowhere returns links for a client whose scripts find their own ways. They have no connections.

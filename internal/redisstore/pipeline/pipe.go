@@ -56,8 +56,8 @@ func New(cfg Config) *Pipe {
 	return p
 }
 
-// Process sends a command whose argument number 3 is the key, as in EVALSHA, and waits for the reply until the
-// context's deadline. If the context is cancelled, Process returns at once.
+// Process sends an EVALSHA or EVAL, whose argument number 3 is the key, and waits for the reply until the context's
+// deadline. If the context is cancelled, Process returns at once.
 //
 // After an error the caller must not look at the command: an exchange may still be writing to it.
 func (p *Pipe) Process(ctx context.Context, cmd redis.Cmder) error {

@@ -111,21 +111,14 @@ type sending struct {
 	script script
 }
 
-// sends makes a command tell the exchange. One that runs no script cannot, so the exchange counts as written before.
+// sends makes a command tell the exchange. The command is EVALSHA or EVAL: its first argument is the script.
 func (x *exchange) sends(cmd redis.Cmder) redis.Cmder {
 	own := cmd.Args()
-	if len(own) > 1 {
-		text, ok := own[1].(string)
-		if ok && (own[0] == "evalsha" || own[0] == "eval") {
-			s := x.sending(len(own))
-			s.Cmder, s.script = cmd, script{x: x, text: text, full: own[0] == "eval"}
-			s.args = append(s.args, own...)
-			s.args[1] = &s.script
-			return s
-		}
-	}
-	x.write()
-	return cmd
+	s := x.sending(len(own))
+	s.Cmder, s.script = cmd, script{x: x, text: own[1].(string), full: own[0] == "eval"}
+	s.args = append(s.args, own...)
+	s.args[1] = &s.script
+	return s
 }
 
 // Args implements [redis.Cmder].

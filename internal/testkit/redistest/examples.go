@@ -9,9 +9,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/testkit/servers"
 )
 
-// ServeExamples starts n servers for the examples of a package, inside this process where locks work on those, and puts the address of the first
-// into the variable REDIS_ADDR of the environment, and all addresses into REDIS_NODES. A TestMain calls it before
-// [Main], which closes them.
+// ServeExamples starts n servers for the examples of a package, inside this process where locks work on those, and puts
+// the address of the first into the variable REDIS_ADDR of the environment, and all addresses into REDIS_NODES. A
+// TestMain calls it before [Main], which closes them.
 //
 // So an example needs no helper that a reader does not see: it connects to os.Getenv("REDIS_ADDR"), and where nobody
 // has set that, go-redis connects to localhost:6379.
