@@ -319,7 +319,9 @@ func (s *Sender) releaseOwed(due []entry) (left []entry, answered bool) {
 		default:
 		}
 		err := cmp.Or(lost, all[i].Err)
-		s.Noted(Event{Of: o.Proto, Node: s.cfg.Store.Node(o.Proto.Key()), Sent: sent, Err: err})
+		if !all[i].Unasked || lost != nil {
+			s.Noted(Event{Of: o.Proto, Node: s.cfg.Store.Node(o.Proto.Key()), Sent: sent, Err: err})
+		}
 		kind := store.FaultOf(err)
 		answered = answered || kind == store.FaultNone || kind == store.FaultConflict || kind == store.FaultDefinite
 		if kind == store.FaultNone && !o.again {

@@ -118,9 +118,10 @@ type Parting struct {
 	ID    string
 	Late  Late // until when a request that takes it may be carried out
 
-	Reply ReleaseReply
-	Again time.Duration // how soon it may be worth releasing it again; 0: nothing can take it any more
-	Err   error
+	Reply   ReleaseReply
+	Again   time.Duration // how soon it may be worth releasing it again; 0: nothing can take it any more
+	Unasked bool          // nothing was sent: the store's client knows by itself that nothing is left of the id
+	Err     error
 }
 
 // Renewal is the renewal of one hold. Err is nil afterwards if it was renewed, and matches [watchdog.ErrGone] if the

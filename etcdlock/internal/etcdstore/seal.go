@@ -69,7 +69,7 @@ func (s *Store) releaseAll(ctx context.Context, all []*store.Parting) error {
 		l := one.Proto.(*Lock)
 		one.Reply, one.Err, one.Again = releaseReply(false), nil, 0
 		key, copied, has := s.leaving(now, l, one.ID)
-		if !has {
+		if one.Unasked = !has; one.Unasked {
 			continue
 		}
 		leaving = append(leaving, one)
