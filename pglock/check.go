@@ -63,7 +63,7 @@ func Check(ctx context.Context, c *Client) []lock.Finding {
 	if all[1].Level == lock.LevelFailure {
 		return all
 	}
-	return append(all, c.transactions(ctx), c.notifications(ctx, server.QueueUsage), c.trial(ctx))
+	return append(all, c.transactions(ctx), c.notifications(ctx, server.QueueUsage, &site), c.trial(ctx))
 }
 
 func (c *Client) unanswered(ctx context.Context, err error) error {
@@ -191,7 +191,7 @@ func (c *Client) transactions(ctx context.Context) lock.Finding {
 	return ok("transactions", "no transaction that this user may see keeps rows of the table locked")
 }
 
-func (c *Client) notifications(ctx context.Context, usage float64) lock.Finding {
+func (c *Client) notifications(ctx context.Context, usage float64, site *pgstore.Site) lock.Finding {
 	err := c.store.Hears(ctx)
 	var refused *pgconn.PgError
 	errors.As(err, &refused)
@@ -203,9 +203,14 @@ func (c *Client) notifications(ctx context.Context, usage float64) lock.Finding 
 	case err == nil:
 		return ok("notifications", "waiters hear of the releases of other processes at once, and the queue of "+
 			"notifications is %.0f %% full", 100*usage)
+	case errors.Is(err, pgstore.ErrDeaf) && !site.Reserves():
+		return warning("notifications", "%v, as behind a pooler in transaction mode: waiters notice "+
+			"the releases of other processes when they poll, at least every %v (MaxPoll), and the table lacks the "+
+			"column by which others leave them turns: call pglock.Migrate, or execute what pglock.Migrations returns",
+			err, c.core.MaxPoll)
 	case errors.Is(err, pgstore.ErrDeaf):
 		return warning("notifications", "%v, as behind a pooler in transaction mode: waiters notice "+
-			"the releases of other processes when they poll, every %v (MaxPoll)", err, c.core.MaxPoll)
+			"the releases of other processes when they poll, at least every %v (MaxPoll)", err, c.core.MaxPoll)
 	}
 	if refused != nil {
 		switch refused.Code {

@@ -55,9 +55,9 @@
 // listens: the release of a lock that no process waits for sends nothing. A process that comes to wait tells the others
 // once, so that those who take turns leave one to it. Behind a pooler in transaction mode notifications do not arrive.
 // The client finds that out when it connects, logs it once, and its waiters poll every [Options.MaxPoll], or more often
-// while the lock goes from hand to hand. They tell others that they wait all the same, and these leave them room. They
-// do so, too, while the server sends none, because its queue is full or a right is missing: what a notification
-// announces is done without it.
+// where holds are short. A waiter that others have passed over notes that in the row, and the next release leaves the
+// lock to clients that hear nothing until it has polled. Waiters poll, too, while the server sends no notification,
+// because its queue is full or a right is missing: what a notification announces is done without it.
 //
 // # Why it is safe
 //

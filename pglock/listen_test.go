@@ -103,7 +103,7 @@ func bouncing(t *testing.T, mode string, opts pglock.Options) (of string, p *pgt
 func TestADeafListener(t *testing.T) {
 	t.Parallel()
 	var said logged
-	_, a, b := bounced(t, "transaction", pglock.Options{MaxPoll: 100 * time.Millisecond, Logger: said.logger()})
+	of, a, b := bounced(t, "transaction", pglock.Options{MaxPoll: 100 * time.Millisecond, Logger: said.logger()})
 	const text = "delivers no notifications"
 	for _, name := range []string{"a", "b"} {
 		_, unlock := take(t, within(t), forLong(a, name))
@@ -116,6 +116,9 @@ func TestADeafListener(t *testing.T) {
 	require.Equal(t, lock.LevelWarning, found.Level)
 	require.Contains(t, found.Text, "pooler in transaction mode")
 	require.Contains(t, found.Text, "MaxPoll")
+	require.NotContains(t, found.Text, "Migrate")
+	psql(t, of, "ALTER TABLE holdfast_lock DROP COLUMN polled")
+	require.Contains(t, finding(t, b, "notifications").Text, "pglock.Migrate")
 	require.NoError(t, b.Close())
 	require.LessOrEqual(t, strings.Count(said.String(), text), 2, "once for each client")
 }

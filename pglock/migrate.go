@@ -20,7 +20,8 @@ type Migration = pgstore.Migration
 // A later version may have more of them, and changes none of these. Each is one statement (DO) with its own number,
 // which may be executed again, and by several instances at once: they wait for one another by an advisory lock. A
 // change only adds columns, so Clients of earlier versions go on; migrate first, then start the new programs. The first
-// call of a Client whose table is behind is refused with a [SchemaError] that names the number to execute.
+// call of a Client whose table lacks what it needs is refused with a [SchemaError] that names the number to execute. It
+// does not need number 2, without which processes behind a transaction pooler have few turns beside others.
 //
 // A name that [Options] would refuse is a *lock.ArgumentError.
 func Migrations(table string) ([]Migration, error) {

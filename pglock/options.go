@@ -22,7 +22,7 @@ type Options struct {
 	Lease time.Duration
 
 	// MaxPoll is how long a waiter relies on notifications before it asks again: behind a pooler that delivers none, it
-	// is how often a waiter asks. Zero means a second.
+	// is how often a waiter asks at least. Zero means a second.
 	MaxPoll time.Duration
 
 	// MaxWait limits how long Lock waits, for handles without an option of their own. Zero means no limit.

@@ -179,6 +179,23 @@ func init() {
 			file: pgstore + "/hub.go", old: "l != nil && len(l.tickets) > 0", new: "h.sub != 0 && l != nil && len(l.tickets) > 0",
 			in: pgstore, by: "^TestAWaiterIsMarked$",
 		}, {
+			name: "PostgreSQL: a lock that is reserved is taken by a client that hears of releases",
+			file: statements + "acquire_all.sql", old: "l.id IS NULL AND $6::bool", new: "l.id IS NULL AND $6::bool IS NOT NULL",
+			in: pgstore, by: "^TestALockIsReserved$",
+		}, {
+			name: "PostgreSQL: a lock is reserved again and again by one note",
+			file: pgstore + "/statements.go", old: "\", polled = 'epoch'\"", new: "\"\"",
+			in: pgstore, by: "^TestALockIsReserved$",
+		}, {
+			name: "PostgreSQL: a lock is reserved for as long as a note says",
+			file: pgstore + "/statements.go",
+			old:  "least(l.polled, clock_timestamp() + interval '1 second')", new: "l.polled",
+			in: pgstore, by: "^TestALockIsReserved$",
+		}, {
+			name: "PostgreSQL: a waiter that hears nothing is passed over by whoever comes",
+			file: pgstore + "/turns.go", old: "seen && was != id", new: "seen || was != id",
+			in: pgstore, by: "^TestAWaiterThatWasPassedOver$",
+		}, {
 			name: "PostgreSQL: a waiter does not look again when it hears",
 			file: pgstore + "/hub.go", old: "rivals{}\n\t\tl.wakeLocked()", new: "rivals{}",
 			in: pgstore, by: "^TestAWaiterIsMarked$",

@@ -60,6 +60,7 @@ func (w *waiter) settle(sent *asked) (*hold.Hold, time.Duration, error) {
 		w.noteBusy()
 		w.placed(sent.reply)
 		w.alsoOn = sent.reply.Also
+		w.pollIn = sent.reply.Poll
 		w.recalls(sent.reply.Recalled, 0)
 		w.noteStranger()
 		return nil, sent.reply.PTTL, nil

@@ -330,6 +330,7 @@ func (w *waiter) attemptAll(ctx context.Context) (*hold.Hold, time.Duration, err
 	w.last = nil
 	if sent.all.Status == store.Busy {
 		w.recalls(sent.all.Recalled, sent.all.Which)
+		w.pollIn = sent.all.Poll
 		w.attempts.Refused(sent.Receipt, e.span(w.req))
 		w.renounce() // an earlier copy may have taken others, and a set that waits holds nothing
 		if sent.all.Which != w.lockSet.at {

@@ -38,12 +38,15 @@ const (
 // patience is how long a waiter that was refused relies on messages. The lock's lease ends in pttl.
 //
 // A waiter with a place in the store's queue is next when its turn comes, however rarely it asks; and what is told to
-// waiters for portions says nothing of one lease.
+// waiters for portions says nothing of one lease. A store that sees how long holds last says how soon to ask.
 func (w *waiter) patience(pttl time.Duration) time.Duration {
 	e := w.engine()
 	most := e.cfg.MaxPoll
-	if w.Registers() || w.Size > 0 || w.req.Loose {
+	switch {
+	case w.Registers() || w.Size > 0 || w.req.Loose:
 		return most
+	case w.pollIn > 0:
+		return min(w.pollIn, most)
 	}
 	if w.pace == nil {
 		w.pace = &pace{}

@@ -61,6 +61,7 @@ type ears struct {
 	also   store.Ticket    // of that one
 	roused <-chan struct{} // it is given a hold while it rests, or one of its process is released; nil: neither can be
 	pace   *pace           // nil: it has not waited yet
+	pollIn time.Duration   // how soon to ask again without a message, as the store says; 0: it does not say
 }
 
 // lastWord is what the store said last to a waiter that asks.

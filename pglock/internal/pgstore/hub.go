@@ -22,6 +22,7 @@ type hub struct {
 	made  uint64    // how many there were
 	ready chan struct{}
 	heed  func(key string) // see store.Host; called without mu
+	deaf  bool             // as the last connection that listened found, or the server's refusal of one
 }
 
 // line is one name that somebody listens to, or did a moment ago.
@@ -31,6 +32,7 @@ type line struct {
 	messages  uint64
 	left      time.Time // when the last ticket left
 	rivals
+	turns
 }
 
 type leaving struct {
@@ -162,7 +164,7 @@ func (h *hub) stands() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.made++
-	h.sub = h.made
+	h.sub, h.deaf = h.made, false
 	for _, l := range h.lines {
 		l.messages, l.rivals = 0, rivals{}
 		l.wakeLocked()
@@ -177,6 +179,19 @@ func (h *hub) broke() {
 	if h.sub != 0 {
 		h.sub, h.ready = 0, make(chan struct{})
 	}
+}
+
+// deafened says that no messages arrive, and that this is not over in a moment.
+func (h *hub) deafened() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.deaf = true
+}
+
+func (h *hub) isDeaf() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.deaf
 }
 
 // message takes in that a client released a lock.

@@ -21,7 +21,7 @@ func TestAnotherClusterIsRecognised(t *testing.T) {
 	t.Parallel()
 	servers := []*pgtest.Server{pgtest.Start(t), pgtest.Start(t)}
 	for _, s := range servers {
-		s.Run(t, Migrations(tableName)[0].SQL)
+		s.Run(t, migrations(tableName))
 	}
 	var leads atomic.Int64
 	config, err := pgxpool.ParseConfig(servers[0].URL())

@@ -70,12 +70,14 @@ func (l *listener) run() {
 		l.store.hub.broke()
 		switch {
 		case errors.Is(err, ErrDeaf):
+			l.store.hub.deafened()
 			if l.deaf++; l.deaf == 2 {
 				l.store.host.Warn("PostgreSQL delivers no notifications, as behind a pooler in transaction mode: "+
 					"waiters notice releases of other processes only when they poll", "poll", l.store.poll.String())
 			}
 			pause = min(lastPause<<min(l.deaf-1, 10), deafFor)
 		case refused(err):
+			l.store.hub.deafened()
 			if !l.refused {
 				l.refused = true
 				l.store.host.Warn("this client cannot listen for releases: waiters notice those of other processes "+

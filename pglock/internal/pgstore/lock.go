@@ -192,6 +192,7 @@ func (a *attempt) request(s *Store, notAfter int64, taken func() bool) request {
 		a.take(b, notAfter)
 		if a.listens, a.hears = s.hub.waiting(a.names); a.waits && len(a.listens) > 0 {
 			b.Queue(s.place().sql.want, a.listens, a.id, (2 * s.poll).Milliseconds())
+			a.reserve(s, b)
 		}
 		b.Queue(s.place().sql.look, a.names).Query(func(rows pgx.Rows) (err error) {
 			a.found, err = scanStands(rows)
@@ -210,6 +211,14 @@ func (a *attempt) request(s *Store, notAfter int64, taken func() bool) request {
 		r.before = func(b *pgx.Batch) { b.Queue(s.place().sql.insert, a.names) }
 	}
 	return r
+}
+
+// reserve notes that this client hears of no release, where it was passed over.
+func (a *attempt) reserve(s *Store, b *pgx.Batch) {
+	names, most := s.hub.passedOver(a.listens, s.host.Clock.Now())
+	if at := s.place(); len(names) > 0 && at.sql.reserves {
+		b.Queue(at.sql.reserve, names, a.id, most.Milliseconds())
+	}
 }
 
 // mine reports that an earlier copy of the request has something, so that it did not matter whether this one came too
@@ -236,6 +245,14 @@ func (a *attempt) again(one stands, poll time.Duration) time.Duration {
 		return lockedFor
 	}
 	return max(one.left(), lockedFor)
+}
+
+// polls is how soon to ask again for what others have, if this client hears of no release; 0: that is as usual.
+func (s *Store) polls(a *attempt, one stands) time.Duration {
+	if !a.waits {
+		return 0
+	}
+	return s.hub.polls(one.name, one.id, s.host.Clock.Now())
 }
 
 // confirm makes sure that what an earlier copy took is where it must be. It is seen as soon as its commit stands on
@@ -292,13 +309,17 @@ func (l *Lock) Acquire(ctx context.Context, ask *store.Ask) (store.AcquireReply,
 			b.Queue(s.place().sql.adopt, l.name, ask.ID, lease, notAfter, ask.From).QueryRow(took)
 			return
 		}
-		b.Queue(s.place().sql.acquire, l.name, ask.ID, lease, notAfter, a.trusted).QueryRow(took)
+		b.Queue(s.place().sql.acquire, l.name, ask.ID, lease, notAfter, a.trusted, s.hub.isDeaf()).QueryRow(took)
 	}
 	receipt, err := s.timed(ctx, ask.Timing, a, func() bool { return reply.Status == store.Held })
 	if err != nil {
 		return store.AcquireReply{}, receipt, err
 	}
-	return l.answer(reply, a, ask), receipt, nil
+	reply = l.answer(reply, a, ask)
+	if reply.Status != store.Busy {
+		s.hub.served(l.name)
+	}
+	return reply, receipt, nil
 }
 
 // answer completes the answer of an attempt that took the lock, or did not.
@@ -316,7 +337,7 @@ func (l *Lock) answer(reply store.AcquireReply, a *attempt, ask *store.Ask) stor
 	case ask.From != "":
 		reply = store.AcquireReply{Status: store.Gone}
 	default:
-		reply = store.AcquireReply{Status: store.Busy, PTTL: a.again(now, l.store.poll)}
+		reply = store.AcquireReply{Status: store.Busy, PTTL: a.again(now, l.store.poll), Poll: l.store.polls(a, now)}
 	}
 	return reply
 }
@@ -335,9 +356,9 @@ func (s *Store) AcquireAll(
 	a := &attempt{names: names, id: id, waits: true, insists: true}
 	a.take = func(b *pgx.Batch, notAfter int64) {
 		a.trusted = s.trusts(longest)
-		b.Queue(s.place().sql.acquireAll, names, id, leases, notAfter, a.trusted).QueryRow(func(row pgx.Row) error {
-			return row.Scan(&taken)
-		})
+		b.Queue(
+			s.place().sql.acquireAll, names, id, leases, notAfter, a.trusted, s.hub.isDeaf(),
+		).QueryRow(func(row pgx.Row) error { return row.Scan(&taken) })
 	}
 	if receipt, err = s.timed(ctx, when, a, func() bool { return taken > 0 }); err != nil {
 		return reply, receipt, err
@@ -353,9 +374,14 @@ func (s *Store) AcquireAll(
 	for i, name := range names {
 		one := at[name]
 		if !one.of(id) {
-			return store.AcquireAllReply{Status: store.Busy, Which: i, PTTL: a.again(one, s.poll)}, receipt, nil
+			return store.AcquireAllReply{
+				Status: store.Busy, Which: i, PTTL: a.again(one, s.poll), Poll: s.polls(a, one),
+			}, receipt, nil
 		}
 		reply.Fences[i] = one.fence
+	}
+	for _, name := range names {
+		s.hub.served(name)
 	}
 	return reply, receipt, nil
 }

@@ -30,9 +30,17 @@ const tableName = Table("holdfast_lock")
 
 func newRows(t testing.TB) rows {
 	t.Helper()
-	r := rows{url: pgtest.Shared(t).Database(t), sql: statementsOf(tableName.quoted())}
-	pgtest.Run(t, r.url, Migrations(tableName)[0].SQL)
+	r := rows{url: pgtest.Shared(t).Database(t), sql: statementsOf(tableName.quoted(), true)}
+	pgtest.Run(t, r.url, migrations(tableName))
 	return r
+}
+
+// migrations are the statements that make a table, all of them.
+func migrations(table Table) (sql string) {
+	for _, m := range Migrations(table) {
+		sql += m.SQL
+	}
+	return sql
 }
 
 func (r rows) run(t testing.TB, sql string) string {
@@ -104,7 +112,13 @@ const lease = int64(time.Hour / time.Millisecond)
 
 func (s session) acquire(name, id string, notAfter int64) granted {
 	s.Helper()
-	return s.take(s.sql.acquire, name, id, lease, notAfter, "")
+	return s.take(s.sql.acquire, name, id, lease, notAfter, "", false)
+}
+
+// acquireDeaf is acquire of a client that hears of no release.
+func (s session) acquireDeaf(name, id string) granted {
+	s.Helper()
+	return s.take(s.sql.acquire, name, id, lease, far, "", true)
 }
 
 func (s session) adopt(name, id, from string, notAfter int64) granted {
@@ -114,12 +128,17 @@ func (s session) adopt(name, id, from string, notAfter int64) granted {
 
 func (s session) acquireAll(names []string, id string, notAfter int64) bool {
 	s.Helper()
+	return s.takeAll(names, id, notAfter, false)
+}
+
+func (s session) takeAll(names []string, id string, notAfter int64, deaf bool) bool {
+	s.Helper()
 	leases := make([]int64, len(names))
 	for i := range leases {
 		leases[i] = lease
 	}
 	var taken int
-	require.NoError(s, s.QueryRow(within(s), s.sql.acquireAll, names, id, leases, notAfter, "").Scan(&taken))
+	require.NoError(s, s.QueryRow(within(s), s.sql.acquireAll, names, id, leases, notAfter, "", deaf).Scan(&taken))
 	require.Contains(s, []int{0, len(names)}, taken)
 	return taken > 0
 }

@@ -30,6 +30,8 @@ type history []change
 type change struct {
 	sql     string // of the table {{table}}; by {{lock}} of several at once the others wait for one
 	columns []column
+
+	optional bool // a client goes on without
 }
 
 // column is one that a change adds.
@@ -42,6 +44,8 @@ var changes = history{{sql: file("migration_1"), columns: []column{
 	{"wanted", "timestamp with time zone", " NOT NULL DEFAULT 'epoch'"}, {"note", "text", ""},
 	{"note_id", "text", ` COLLATE "C"`}, {"note_fence", "bigint", " NOT NULL DEFAULT 0"},
 	{"note_since", "timestamp with time zone", ""},
+}}, {sql: file("migration_2"), optional: true, columns: []column{
+	{"polled", "timestamp with time zone", " NOT NULL DEFAULT 'epoch'"},
 }}}
 
 // advisory is the key of the advisory lock under which the table is changed: "holdfast" in ASCII.
@@ -77,6 +81,18 @@ func (h history) lacks(columns []string) (first int, missing []column) {
 		}
 	}
 	return -1, nil
+}
+
+// optional are the columns without which a client goes on.
+func (h history) optional() (names []string) {
+	for _, c := range h {
+		for _, column := range c.columns {
+			if c.optional {
+				names = append(names, column.name)
+			}
+		}
+	}
+	return names
 }
 
 // behind is what is said of a table that lacks columns; "" if it has all. A column of the first change was taken away

@@ -6,6 +6,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // later is the history of a later version.
@@ -22,7 +24,7 @@ func TestATableThatIsBehind(t *testing.T) {
 	r := newRows(t)
 	was := r.columns(t)
 	require.Empty(t, changes.behind("l", was))
-	require.Equal(t, "is behind this version: it has no column place: call pglock.Migrate, or execute number 2 of "+
+	require.Equal(t, "is behind this version: it has no column place: call pglock.Migrate, or execute number 3 of "+
 		"pglock.Migrations and those that follow", later.behind("l", was))
 	failed := make(chan error)
 	for range 8 {
@@ -42,6 +44,33 @@ func TestATableThatIsBehind(t *testing.T) {
 		require.Equal(t, i+1, m.Number)
 		r.run(t, m.SQL)
 	}
+}
+
+// A client goes on with a table that lacks a column which it can do without, and uses that once it is there. (defect G21)
+func TestATableWithoutReservations(t *testing.T) {
+	t.Parallel()
+	r := newRows(t)
+	r.run(t, "ALTER TABLE holdfast_lock DROP COLUMN polled")
+	p := r.open(t, "c")
+	p.hub.deafened()
+	took := func(id string) {
+		t.Helper()
+		p.take("n", id)
+		require.Equal(t, store.Done, p.release("n", id).Status)
+		p.take("n", id+"0")
+		require.NoError(t, p.ReleaseAll(within(t), []*store.Parting{{Proto: p.Lock("n"), ID: id + "0"}}))
+	}
+	took("c:1")
+	require.False(t, p.place().sql.reserves)
+	require.NoError(t, Migrate(within(t), r.session(t), tableName))
+	took("c:2")
+	p.conns.pool.reset() // its next connection looks again
+	took("c:3")
+	require.True(t, p.place().sql.reserves)
+	r.run(t, "ALTER TABLE holdfast_lock DROP COLUMN polled")
+	p.conns.pool.reset()
+	took("c:4")
+	require.False(t, p.place().sql.reserves)
 }
 
 // A migration does not wait for a transaction that uses the table for so long that requests for locks queue up behind

@@ -39,7 +39,8 @@ func (s *Store) Ready(ctx context.Context, limit time.Duration) error {
 // prove finds out where a connection leads by which something is taken for the first time: to a server that can be
 // written to, and to the table, which has what safety rests on. The first proof that succeeds says once and for all
 // which table is meant by a name without a schema, and in which role the client works: a session of a pooler has the
-// search_path, and the role, that somebody left behind.
+// search_path, and the role, that somebody left behind. Each proof says anew whether the table has the column that it
+// may lack.
 //
 // A connection proves it again after something has been refused that speaks against it.
 func (s *Store) prove(ctx context.Context, conn *pgx.Conn) error {
@@ -62,6 +63,8 @@ func (s *Store) prove(ctx context.Context, conn *pgx.Conn) error {
 		return errUncounted(found.User)
 	}
 	s.at.CompareAndSwap(s.unproved, placeOf(found.Schema, found.Table, found.Role))
+	at := s.place()
+	s.at.CompareAndSwap(at, at.with(found.Reserves()))
 	conn.PgConn().CustomData()[proved] = now
 	s.checked.Store(true)
 	return nil

@@ -82,7 +82,7 @@ func (found *Site) shape() string {
 	for i, c := range found.Columns {
 		names[i], _, _ = strings.Cut(c, " ")
 	}
-	behind := changes.behind(found.Name(), names)
+	behind := changes.behind(found.Name(), append(names, changes.optional()...))
 	other := found.others()
 	switch {
 	case found.Kind != "r":

@@ -3,6 +3,8 @@ package pgstore
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -37,6 +39,13 @@ type Site struct {
 
 // Name is the table's name with its schema.
 func (found *Site) Name() string { return pgx.Identifier{found.Schema, found.Table}.Sanitize() }
+
+// Reserves reports that a lock can be reserved for clients that hear of no release.
+func (found *Site) Reserves() bool {
+	return !slices.ContainsFunc(changes.optional(), func(name string) bool {
+		return !slices.ContainsFunc(found.Columns, func(c string) bool { return strings.HasPrefix(c, name+" ") })
+	})
+}
 
 // look asks, by a connection, what is there.
 func (s *Store) look(ctx context.Context, conn *pgx.Conn) (found Site, err error) {

@@ -14,10 +14,10 @@ import (
 // database (bug 58).
 func TestWhatKeepsOldVersionsIsTold(t *testing.T) {
 	t.Parallel()
-	r := rows{url: pgtest.Start(t).URL(), sql: statementsOf(tableName.quoted())}
-	r.run(t, Migrations(tableName)[0].SQL+"; CREATE DATABASE other")
+	r := rows{url: pgtest.Start(t).URL(), sql: statementsOf(tableName.quoted(), true)}
+	r.run(t, migrations(tableName)+"CREATE DATABASE other")
 	other := rows{url: strings.Replace(r.url, "/postgres?", "/other?", 1), sql: r.sql}
-	other.run(t, Migrations(tableName)[0].SQL)
+	other.run(t, migrations(tableName))
 	p := r.open(t, "c")
 	for what, sql := range map[string]string{
 		"a snapshot": "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; SELECT 1 FROM holdfast_lock",

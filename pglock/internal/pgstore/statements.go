@@ -13,10 +13,12 @@ var files embed.FS
 
 // statements are those of one table.
 type statements struct {
-	begin, limits, ready, insert, acquire, adopt, acquireAll, want, look, confirm             string
+	begin, limits, ready, insert, acquire, adopt, acquireAll, want, reserve, look, confirm    string
 	renew, inspect, note, noted, list, tx, server, announce, replicated, system, transactions string
 
 	telling, mute releases
+
+	reserves bool // the table has the column for that
 }
 
 // releases are the statements that release, with the messages to those who wait, or without.
@@ -28,17 +30,32 @@ const hurry = "set_config('lock_timeout', '100', true)"
 
 const commit = "COMMIT"
 
-func statementsOf(table string) *statements {
-	of := func(name string) string { return statement(name, table) }
+// asFree and asReserved are what a release sets the end of a lease to. A lock is reserved once for what a waiter noted,
+// and for a second at most, also if the clock was set back since.
+const (
+	asFree     = "'epoch'"
+	asReserved = "CASE WHEN l.polled > clock_timestamp() " +
+		"THEN least(l.polled, clock_timestamp() + interval '1 second') ELSE 'epoch' END"
+	notAgain = ", polled = 'epoch'"
+)
+
+// statementsOf are the statements for a table, which has the column for reservations, or not.
+func statementsOf(table string, reserves bool) *statements {
+	until := strings.NewReplacer("{{until}}", asFree, "{{reserved}}", "")
+	if reserves {
+		until = strings.NewReplacer("{{until}}", asReserved, "{{reserved}}", notAgain)
+	}
+	of := func(name string) string { return until.Replace(statement(name, table)) }
 	return &statements{
 		begin: of("begin"), limits: of("limits"), ready: of("ready"), insert: of("insert"), acquire: of("acquire"),
-		adopt: of("adopt"), acquireAll: of("acquire_all"), want: of("want"), look: of("look"), confirm: of("confirm"),
-		renew: of("renew"), inspect: of("inspect"), note: of("note"), noted: of("noted"),
+		adopt: of("adopt"), acquireAll: of("acquire_all"), want: of("want"), reserve: of("reserve"), look: of("look"),
+		confirm: of("confirm"), renew: of("renew"), inspect: of("inspect"), note: of("note"), noted: of("noted"),
 		list: of("list"), tx: of("tx"), server: of("server"),
 		replicated: of("replicated"), system: of("system"), transactions: of("transactions"),
 		announce: strings.ReplaceAll(of("announce"), "{{hurry}}", hurry),
 		telling:  releasesOf(of, "pg_notify($5::text, '=' || {{id}} || ' ' || l.name)", hurry),
 		mute:     releasesOf(of, "$5::text", "true"),
+		reserves: reserves,
 	}
 }
 

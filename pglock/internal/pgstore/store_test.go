@@ -237,7 +237,7 @@ func TestTablesOfAnyName(t *testing.T) {
 	r := newRows(t)
 	for _, table := range []Table{`Odd schema.lo"ck's`, "locks 🔒"} {
 		require.Empty(t, table.Problem())
-		r.run(t, `CREATE SCHEMA IF NOT EXISTS "Odd schema"; `+Migrations(table)[0].SQL)
+		r.run(t, `CREATE SCHEMA IF NOT EXISTS "Odd schema"; `+migrations(table))
 		p, other := r.openTable(t, "c", table), r.openTable(t, "d", table)
 		require.NoError(t, p.Ready(within(t), patience))
 		p.take("n", "c:1")

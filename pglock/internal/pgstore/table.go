@@ -45,15 +45,25 @@ type place struct {
 	sql     *statements
 }
 
+// with is the place after it was found to have the column for reservations, or not to have it.
+func (p *place) with(reserves bool) *place {
+	if p.sql.reserves == reserves {
+		return p
+	}
+	other := *p
+	other.sql = statementsOf(p.name, reserves)
+	return &other
+}
+
 // placeOf is a place by the schema and the name of the table.
 func placeOf(schema, table, role string) *place {
 	name := pgx.Identifier{schema, table}.Sanitize()
-	return &place{name: name, channel: channelOf(schema, table), role: role, sql: statementsOf(name)}
+	return &place{name: name, channel: channelOf(schema, table), role: role, sql: statementsOf(name, false)}
 }
 
 // unproved is a table as the application names it, of which nothing is known yet.
 func (t Table) unproved() *place {
-	return &place{name: t.quoted(), channel: string(t), role: "none", sql: statementsOf(t.quoted())}
+	return &place{name: t.quoted(), channel: string(t), role: "none", sql: statementsOf(t.quoted(), false)}
 }
 
 // channelOf is the same for all clients of a table, whether they name its schema or not. Earlier versions had the name

@@ -2,7 +2,7 @@
 -- returns: name; id of the hold (NULL: the lock is free); the rest of its lease in ms; the newest token; a client
 -- listens for the release; the transactions that have locked the row
 WITH {{lockers}}
-SELECT name, CASE WHEN until > clock_timestamp() THEN coalesce(id, '') END,
+SELECT name, CASE WHEN until > clock_timestamp() THEN id END,
     CASE WHEN until > clock_timestamp() THEN ceil(extract(epoch FROM
         least(until, clock_timestamp() + interval '100 years') - clock_timestamp()) * 1000)::bigint END,
     fence, wanted > clock_timestamp(), {{locked by}}

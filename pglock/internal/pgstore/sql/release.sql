@@ -9,6 +9,9 @@
 --
 -- A clock that was set back since the end was named would come to it by that step later: so there is a bound from now on.
 --
+-- A lock that a client wants which hears of no release is reserved for such clients until it will have asked: it has no
+-- id, and is not free until then.
+--
 -- $1: name, $2: id, $3: until when the lock is retained, in microseconds (0: not), $4: as which id, $5: channel,
 -- $6: for how long at most, in microseconds
 -- returns: a client listens; the clock in microseconds; the timeline; nothing if the lock does not have the id
@@ -16,7 +19,7 @@ UPDATE {{table}} AS l
 SET id = CASE WHEN to_timestamp($3::bigint / 1000000.0) > clock_timestamp() THEN $4::text END,
     until = CASE WHEN to_timestamp($3::bigint / 1000000.0) > clock_timestamp()
         THEN least(to_timestamp($3::bigint / 1000000.0), clock_timestamp() + $6::bigint * interval '1 microsecond')
-        ELSE 'epoch' END
+        ELSE {{until}} END{{reserved}}
 WHERE l.name = $1::text AND (SELECT id FROM {{table}} WHERE name = $1::text FOR NO KEY UPDATE) = $2::text
 RETURNING CASE WHEN l.wanted > clock_timestamp()
     THEN {{tell}} IS NOT NULL AND {{hurry}} IS NOT NULL ELSE false END,

@@ -16,7 +16,7 @@ WITH parting AS (
     SET id = CASE WHEN to_timestamp(p.retain / 1000000.0) > clock_timestamp() THEN p.as_id END,
         until = CASE WHEN to_timestamp(p.retain / 1000000.0) > clock_timestamp()
             THEN least(to_timestamp(p.retain / 1000000.0), clock_timestamp() + p.most * interval '1 microsecond')
-            ELSE 'epoch' END
+            ELSE {{until}} END{{reserved}}
     FROM locked JOIN parting AS p USING (name)
     WHERE l.name = locked.name AND locked.id = p.id
     RETURNING p.nth,
