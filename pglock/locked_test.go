@@ -3,6 +3,7 @@ package pglock_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -148,5 +149,43 @@ func TestRowsThatSomebodyHasLocked(t *testing.T) {
 	require.Contains(t, log.String(), "renewals fail")
 	require.NotContains(t, log.String(), "unavailable")
 	require.NoError(t, tx.Rollback(within(t)))
+	taken(t, c.Lock("a"))
+}
+
+// A table that an administrator has locked is no outage: the errors of calls and of losses say that it is locked, and by
+// which statement to see who has locked it. (defect G22)
+func TestATableThatSomebodyHasLocked(t *testing.T) {
+	t.Parallel()
+	of := database(t)
+	var log logged
+	c := client(t, pool(t, of), pglock.Options{Lease: 3 * time.Second, Logger: log.logger(), ReleaseTimeout: time.Second})
+	held, unlock := take(t, within(t), c.Lock("a"))
+	taken(t, c.Lock("other"))
+	tx, err := session(t, of).Begin(within(t))
+	require.NoError(t, err)
+	_, err = tx.Exec(within(t), "LOCK TABLE holdfast_lock")
+	require.NoError(t, err)
+	says := func(err error) {
+		t.Helper()
+		require.ErrorContains(t, err, "has locked the table")
+		require.ErrorContains(t, err, "SQLSTATE 55P03")
+		_, sql, _ := strings.Cut(err.Error(), "(SELECT ")
+		sql, _, shows := strings.Cut(sql, " shows it)")
+		require.True(t, shows, err)
+		require.Contains(t, psql(t, of, "SELECT "+sql), pid(tx)+"|AccessExclusiveLock")
+	}
+	for range 5 {
+		_, _, err = c.Lock("other").TryLock(within(t))
+		require.ErrorIs(t, err, lock.ErrUnavailable, "it is not known whether somebody has the lock")
+		says(err)
+	}
+	_, err = c.Lock("other").Inspect(within(t))
+	says(err)
+	says(ended(t, held))
+	require.ErrorIs(t, unlock(), lock.ErrLost)
+	require.Contains(t, log.String(), "renewals fail")
+	require.NotContains(t, log.String(), "unavailable")
+	require.NoError(t, tx.Rollback(within(t)))
+	taken(t, c.Lock("other"))
 	taken(t, c.Lock("a"))
 }

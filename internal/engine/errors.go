@@ -21,7 +21,7 @@ type Errors struct {
 	// These are what callers are told in place of Unavailable, which they wrap. They name the store.
 	Silent error // it does not answer, or answers with an error
 	Denied error // it answers, and refuses the client
-	Locked error // it answers that somebody else's transaction has locked the row
+	Locked error // it answers that somebody else's transaction has locked the row, or the table
 
 	// Lost makes the error that a lost hold's context ends with.
 	Lost func(of store.Rules, reason hold.Reason, cause error) error

@@ -22,7 +22,7 @@ type Failure struct {
 	Fault    Fault
 	Answered bool // the error is what the database answered
 	Denied   bool // that it refuses this client
-	Locked   bool // that somebody else's transaction has locked the row; it serves all else
+	Locked   bool // that somebody else's transaction has locked the row, or the table; it serves all else
 	Err      error
 }
 
@@ -133,7 +133,7 @@ func sortOut(err error) Fault {
 	return FaultAmbiguous
 }
 
-// Locked reports that the database answered that somebody else's transaction has locked the row.
+// Locked reports that the database answered that somebody else's transaction has locked the row, or the table.
 func Locked(err error) bool {
 	var known *Failure
 	return errors.As(err, &known) && known.Locked

@@ -20,7 +20,7 @@ func Errors(of string) engine.Errors {
 		Unavailable: lock.ErrUnavailable, KeyConflict: lock.ErrKeyConflict, Exported: lock.ErrExported,
 		Silent: unavailable("holdfast: " + of + " is unavailable"),
 		Denied: unavailable("holdfast: " + of + " denies access"),
-		Locked: unavailable("holdfast: a transaction has locked the row of the lock"),
+		Locked: unavailable("holdfast: a transaction has locked the row of the lock, or its table"),
 		Barred: func(of store.Rules, by []store.Transaction) error {
 			e := &lock.TransactionError{Name: of.Name(), Kind: lock.Kind(of.Traits().Kind)}
 			for _, one := range by {

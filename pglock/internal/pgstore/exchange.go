@@ -233,7 +233,7 @@ func (s *Store) sendOn(conn *pgx.Conn, at, end time.Time, r request) error {
 	}
 	switch warning := conn.PgConn().CustomData()[warned]; {
 	case err != nil && !committed:
-		return meaning(err)
+		return meaning(err, s.place().name)
 	case warning != nil && r.relied:
 		return &store.ShortfallError{Err: errors.New(fmt.Sprint(warning))}
 	case untellable(err):

@@ -23,7 +23,8 @@ func unsent(err error) error {
 	return &store.Failure{Fault: store.FaultTransient, Answered: refused != nil, Err: err}
 }
 
-// meaning is what an error says of the request that it answers, or that it left without an answer.
+// meaning is what an error says of the request that it answers, or that it left without an answer. Table is the name of
+// the table, quoted.
 //
 // What PostgreSQL answers to a statement ends the transaction, so nothing was done. That it ends the connection (an
 // operator, a shutdown, a session that was idle for too long) may come while a commit waits for its standbys, when it
@@ -32,7 +33,7 @@ func unsent(err error) error {
 //
 // The client library says of some errors that they are "safe to retry". It is not asked: it says so also where a
 // connection breaks as an answer is read.
-func meaning(err error) error {
+func meaning(err error, table string) error {
 	var refused *pgconn.PgError
 	switch {
 	case err == nil:
@@ -44,6 +45,9 @@ func meaning(err error) error {
 	case refused.Code == tooLarge:
 		return &grownError{err}
 	case refused.Code == notInTime && refused.Where != "":
+		return &store.Failure{Fault: store.FaultTransient, Answered: true, Locked: true, Err: err}
+	case refused.Code == notInTime:
+		err = &tableError{table, err}
 		return &store.Failure{Fault: store.FaultTransient, Answered: true, Locked: true, Err: err}
 	}
 	fault := store.FaultDefinite
@@ -65,6 +69,27 @@ const noRight = "42501"
 // notInTime is the code of a lock that was not free in time: of a row, if the server says where that was (Where), and
 // otherwise of the table, with which nothing can be done then.
 const notInTime = "55P03"
+
+// rowLocked reports that a row was not free in time.
+func rowLocked(err error) bool {
+	var refused *pgconn.PgError
+	return errors.As(err, &refused) && refused.Code == notInTime && refused.Where != ""
+}
+
+// tableError is the error of a request while another session has the table locked: an administrator by LOCK TABLE, or a
+// statement that changes or rewrites it. Nothing was done. The commit of a message that did not have its turn in time
+// looks the same, and is sent again without.
+type tableError struct {
+	table string // its name, quoted
+	cause error
+}
+
+func (e *tableError) Error() string {
+	return "another session has locked the table (SELECT pid, mode FROM pg_locks WHERE relation = '" +
+		strings.ReplaceAll(e.table, "'", "''") + "'::regclass AND granted shows it): " + e.cause.Error()
+}
+
+func (e *tableError) Unwrap() error { return e.cause }
 
 // tooLarge is the code of a number that its type has no room for. Only a token can be that, which somebody wrote into
 // the table.

@@ -39,12 +39,12 @@ func TestWhatAnErrorMeans(t *testing.T) {
 		"no such table":                            {says("ERROR", "42P01"), store.FaultDefinite, false},
 		"no right":                                 {says("ERROR", "42501"), store.FaultDefinite, true},
 	} {
-		err := meaning(c.err)
+		err := meaning(c.err, `"holdfast_lock"`)
 		require.Equal(t, c.fault, store.FaultOf(err), name)
 		require.Equal(t, c.denied, store.Denied(err), name)
 		require.ErrorIs(t, err, c.err)
 	}
-	require.NoError(t, meaning(nil))
+	require.NoError(t, meaning(nil, ""))
 }
 
 // An error without which the request would have been sent leaves nothing unknown.

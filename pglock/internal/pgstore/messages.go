@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
-
-	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // silence is for how long no message is sent after one could not be.
@@ -35,7 +33,7 @@ func (m *messages) are(now time.Duration) bool { return int64(now) >= m.silent.L
 // missing, or the turn to commit one did not come in time. A row that was not free in time has nothing to do with it.
 func untellable(err error) bool {
 	var refused *pgconn.PgError
-	return !store.Locked(err) && errors.As(err, &refused) &&
+	return !rowLocked(err) && errors.As(err, &refused) &&
 		slices.Contains([]string{"54000", noRight, notInTime}, refused.Code)
 }
 
@@ -43,10 +41,12 @@ func untellable(err error) bool {
 func (s *Store) silenced(err error) {
 	now := s.host.Clock.Now()
 	s.messages.silent.Store(int64(now + silence))
+	var refused *pgconn.PgError
+	errors.As(err, &refused)
 	said := s.messages.said.Load()
 	if int64(now) < said || !s.messages.said.CompareAndSwap(said, int64(now+saidAgain)) {
 		return
 	}
 	s.host.Warn("PostgreSQL sends no notifications: waiters of other processes notice releases only when they poll",
-		"poll", s.poll.String(), "error", err)
+		"poll", s.poll.String(), "error", refused)
 }

@@ -51,7 +51,7 @@ func (s *Store) prove(ctx context.Context, conn *pgx.Conn) error {
 	sent, floor := s.host.Clock.Now(), s.written()
 	found, err := s.look(ctx, conn)
 	if err != nil {
-		return meaning(err)
+		return meaning(err, s.place().name)
 	}
 	s.observe(sent, found.micros, found.timeline)
 	s.recognise(&found, floor)

@@ -134,7 +134,7 @@ func (s *Store) alone(ctx context.Context, ask func(ctx context.Context, conn *p
 		return s.by(ctx, s.conns.traffic, true, func(conn *pgx.Conn, at time.Time) error {
 			within, cancel := context.WithDeadline(s.conns.life, at)
 			defer cancel()
-			return meaning(ask(within, conn))
+			return meaning(ask(within, conn), s.place().name)
 		})
 	}
 	err := once()
