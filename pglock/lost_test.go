@@ -3,6 +3,7 @@ package pglock_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -322,4 +323,31 @@ func TestARowThatIsMadeThoughTheAnswerIsLost(t *testing.T) {
 	other := client(t, pool(t, proxy.To(of)), pglock.Options{Lease: 6 * time.Second})
 	_, unlock, err := other.Lock("b").TryLock(within(t))
 	require.NoError(t, errors.Join(err, unlock()), "its first question gets no answer")
+}
+
+// What a connection says of the table before something is taken by it is lost. Nothing was taken yet, so another
+// connection is asked, and the call goes on.
+func TestAProofWhoseAnswerIsLost(t *testing.T) {
+	t.Parallel()
+	for way, action := range lost {
+		for _, first := range []bool{true, false} {
+			t.Run(fmt.Sprint(way, ", first call ", first), func(t *testing.T) {
+				t.Parallel()
+				var losses atomic.Int64
+				proxy, of, c := proxied(t, pglock.Options{Lease: 9 * time.Second, Observer: counting(&losses)})
+				if !first {
+					warm(t, c, "a")
+					psql(t, of, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "+
+						"WHERE pid <> pg_backend_pid() AND datname = current_database()")
+				}
+				proof := proxy.On("has_table_privilege", action)
+				_, unlock := take(t, within(t), c.Lock("a"))
+				proof.Wait(t, 1)
+				require.Equal(t, "t|t|f", row(t, of, "a"))
+				require.NoError(t, unlock())
+				require.Equal(t, "f|f|f", row(t, of, "a"))
+				require.Zero(t, losses.Load())
+			})
+		}
+	}
 }

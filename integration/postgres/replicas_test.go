@@ -1,12 +1,15 @@
 package postgres_test
 
 import (
+	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/testkit/pgproxy"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/pglock"
 )
@@ -92,4 +95,64 @@ func TestWhoCountsStandbys(t *testing.T) {
 	_, _, err = c.Lock("a").TryLock(within(t))
 	require.ErrorContains(t, err, "0 of 1 "+lacking)
 	r.standby.Thaw()
+}
+
+// A grant counts only with the answer that says which standbys have it. Where that is lost and the commit is known, the
+// lock is taken back, and its caller is told; where all is lost, the same request is sent again, and finds what it took.
+// (defect G19)
+func TestACountOfStandbysWhoseAnswerIsLost(t *testing.T) {
+	t.Parallel()
+	r := newReplicated(t, false)
+	of := r.primary.URL()
+	proxy := pgproxy.Start(t, r.primary.Addr())
+	var renewed atomic.Int64
+	c := client(t, proxy.To(of), pglock.Options{
+		MinReplicas: 1, Lease: 9 * time.Second,
+		Observer: &lock.Observer{Renewed: func(r lock.Renewal) {
+			if r.Err == nil {
+				renewed.Add(1)
+			}
+		}},
+	})
+	taken(t, c.Lock("a"))
+	const acquiring, renewing, counting = "greatest(l.fence + 1", "RETURNING due.nth", "r.flush_lsn >= upto.lsn"
+
+	behind := proxy.On(acquiring, pgproxy.CutAfterCommit)
+	_, _, err := c.Lock("a").TryLock(within(t))
+	behind.Wait(t, 1)
+	require.ErrorIs(t, err, lock.ErrUnavailable)
+	require.ErrorContains(t, err, lacking)
+	isFree(t, of, "a")
+
+	for _, lost := range []pgproxy.Action{pgproxy.CutAfter, pgproxy.DropAnswer} {
+		rule := proxy.On(acquiring, lost)
+		held, unlock := take(t, c.Lock("a"))
+		rule.Wait(t, 1)
+		token := fmt.Sprint(fence(t, c.Lock("a"), held))
+		eventually(t, func() bool {
+			return r.standby.Run(t, "SELECT fence FROM holdfast_lock WHERE name = 'a'") == token
+		}, "the standby shows it")
+		require.NoError(t, unlock())
+	}
+
+	for _, lost := range []pgproxy.Action{pgproxy.CutAfter, pgproxy.DropAnswer} {
+		first := proxy.On(counting, pgproxy.Pass)
+		again := proxy.On(counting, lost)
+		r.standby.Freeze()
+		_, _, err = c.Lock("a").TryLock(within(t))
+		first.Wait(t, 1)
+		again.Wait(t, 1)
+		require.ErrorIs(t, err, lock.ErrUnavailable)
+		r.standby.Thaw()
+		isFree(t, of, "a")
+		taken(t, c.Lock("a"))
+	}
+
+	held, unlock := take(t, c.Lock("a"))
+	behind = proxy.On(renewing, pgproxy.CutAfterCommit)
+	behind.Wait(t, 1)
+	was := renewed.Load()
+	eventually(t, func() bool { return renewed.Load() > was }, "it is renewed by another connection")
+	require.NoError(t, held.Err())
+	require.NoError(t, unlock())
 }

@@ -2,6 +2,7 @@ package pgproxy
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -191,6 +192,7 @@ func (c *conn) passAnswers() {
 	defer c.close()
 	from := bufio.NewReader(c.server)
 	var answer []byte
+	committed := false
 	for {
 		kind, message, err := readMessage(from)
 		if c.isSilent() { // the client does not even learn that the server has hung up
@@ -202,10 +204,11 @@ func (c *conn) passAnswers() {
 		}
 		answer = append(answer, message...)
 		rule := c.answering()
-		if rule == nil || rule.action.answer == answerPasses {
+		if rule == nil || rule.action.answer == answerPasses || rule.action.commit && !committed {
 			_, _ = c.client.Write(answer)
 			answer = answer[:0]
 		}
+		committed = kind != 'Z' && (committed || kind == 'C' && bytes.Contains(message, []byte("COMMIT")))
 		if kind == 'Z' && !c.answered(rule) {
 			return
 		}

@@ -15,6 +15,7 @@ type Action struct {
 	gate   *Gate // the request waits for it
 	lost   bool  // the request is not forwarded, and the connection is cut
 	answer answerFate
+	commit bool // up to the end of a commit the answer passes
 }
 
 type answerFate int
@@ -31,6 +32,8 @@ var (
 	Pass = Action{}
 	// CutAfter has the request carried out, and cuts the connection instead of passing the answer on.
 	CutAfter = Action{answer: answerCut}
+	// CutAfterCommit has the request carried out, and cuts the connection behind the answer to a COMMIT in it.
+	CutAfterCommit = Action{answer: answerCut, commit: true}
 	// CutBefore cuts the connection instead of forwarding the request.
 	CutBefore = Action{lost: true}
 	// DropAnswer has the request carried out and loses the answer. The connection stays open, and nothing comes on it

@@ -35,9 +35,12 @@ func unsent(err error) error {
 // connection breaks as an answer is read.
 func meaning(err error, table string) error {
 	var refused *pgconn.PgError
+	var known *store.Failure
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &known):
+		return err
 	case !errors.As(err, &refused):
 		return &store.Failure{Fault: store.FaultAmbiguous, Err: err}
 	case denied(refused.Code):

@@ -7,8 +7,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-
-	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // proved is where a connection keeps which proof it has.
@@ -21,18 +19,9 @@ func (s *Store) Ready(ctx context.Context, limit time.Duration) error {
 	if s.checked.Load() {
 		return nil
 	}
-	ctx = s.Within(ctx, limit)
-	once := func() error {
-		return s.by(ctx, s.conns.traffic, true, func(conn *pgx.Conn, at time.Time) error {
-			within, cancel := context.WithDeadline(s.conns.life, at)
-			defer cancel()
-			return s.prove(within, conn)
-		})
-	}
-	err := once()
-	if store.FaultOf(err) == store.FaultAmbiguous { // the connection had died while nobody used it
-		err = once()
-	}
+	_, err := alone(s, s.Within(ctx, limit), func(ctx context.Context, conn *pgx.Conn) (struct{}, error) {
+		return struct{}{}, s.prove(ctx, conn)
+	})
 	return err
 }
 
@@ -68,13 +57,6 @@ func (s *Store) prove(ctx context.Context, conn *pgx.Conn) error {
 	conn.PgConn().CustomData()[proved] = now
 	s.checked.Store(true)
 	return nil
-}
-
-// proveNow is prove for a request that has not been sent.
-func (s *Store) proveNow(conn *pgx.Conn, at time.Time) error {
-	ctx, cancel := context.WithDeadline(s.conns.life, at)
-	defer cancel()
-	return s.prove(ctx, conn)
 }
 
 // doubt has the next call say what is wrong with the table, and each connection be proved anew.

@@ -82,7 +82,7 @@ func (s *Store) Node(string) string { return node }
 // Serves implements [store.Store].
 func (s *Store) Serves(string) bool { return true }
 
-// Direct implements [store.Store]: a request that is left costs its connection.
+// Direct implements [store.Store]: a request goes on when its context ends.
 func (s *Store) Direct() bool { return false }
 
 // Replaceable implements [store.Store]: a standby may be promoted that lacks the last commits.
