@@ -48,9 +48,9 @@
 //
 // A Client has two streams open: one for keep-alives, from the first renewal, and one for watches, from the first
 // wait, or when something has been held for a second. Both stay until Close. With passwords that matters, because the
-// client's library logs in for each stream that it opens, and etcd compares a password by bcrypt, which takes some
-// 50 ms of its processor: it is compared three times for a Client that starts, and again when a connection breaks or a
-// token of the server's ends. A user that is the common name of a client's certificate has no password to compare.
+// client's library logs in for each stream that it opens, and etcd compares a password by bcrypt, which is slow on
+// purpose: it is compared three times for a Client that starts, and again when a connection breaks or a token of the
+// server's ends. A user that is the common name of a client's certificate has no password to compare.
 //
 // # Why it is safe
 //

@@ -4,7 +4,9 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"math"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -179,4 +181,44 @@ func await[T any](t testing.TB, from <-chan T, what string) T {
 func eventually(t testing.TB, condition func() bool, what string) {
 	t.Helper()
 	etcdtest.Eventually(t, condition, what)
+}
+
+// renewed is how often the holds of each name were renewed, by all clients that have its observer.
+type renewed struct {
+	mu sync.Mutex
+	of map[string]int
+}
+
+func (r *renewed) observer() *lock.Observer {
+	return &lock.Observer{Renewed: func(one lock.Renewal) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if one.Err != nil {
+			return
+		}
+		if r.of == nil {
+			r.of = make(map[string]int)
+		}
+		r.of[one.Name]++
+	}}
+}
+
+// least is how often that name was renewed that was renewed least.
+func (r *renewed) least(names []string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	least := math.MaxInt
+	for _, name := range names {
+		least = min(least, r.of[name])
+	}
+	return least
+}
+
+// outlast waits until each of the names has been renewed for longer than a lease, which has three renewals.
+func (r *renewed) outlast(t testing.TB, names ...string) {
+	t.Helper()
+	r.mu.Lock()
+	clear(r.of)
+	r.mu.Unlock()
+	eventually(t, func() bool { return r.least(names) > 3 }, "every hold is renewed for longer than a lease")
 }

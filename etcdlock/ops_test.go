@@ -3,7 +3,6 @@ package etcdlock_test
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -18,14 +17,16 @@ func TestAServerThatAllowsFewOperations(t *testing.T) {
 	t.Parallel()
 	server := etcdtest.Start(t, "--max-txn-ops=8")
 	const lease = 2 * brief
-	c := client(t, connect(t, server.Endpoint()), etcdlock.Options{Lease: lease})
+	var seen renewed
+	c := client(t, connect(t, server.Endpoint()), etcdlock.Options{Lease: lease, Observer: seen.observer()})
 	var holds []turn
-	began := time.Now()
+	var names []string
 	for i := range 100 {
-		held, unlock := take(t, c.Lock(fmt.Sprint("name", i)))
+		names = append(names, fmt.Sprint("name", i))
+		held, unlock := take(t, c.Lock(names[i]))
 		holds = append(holds, turn{held: held, unlock: unlock})
 	}
-	eventually(t, func() bool { return time.Since(began) > 2*lease }, "every lease has to be renewed")
+	seen.outlast(t, names...)
 	for _, one := range holds {
 		require.NoError(t, one.held.Err())
 	}

@@ -3,7 +3,6 @@ package etcdlock_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -27,18 +26,15 @@ func TestAnotherPasswordByASecondUser(t *testing.T) {
 		server.Ctl(t, append([]string{"--user=root:root"}, strings.Fields(command)...)...)
 	}
 	root := as("root", "root")
-	opts := etcdlock.Options{Lease: 2 * brief}
-	lasts := func() {
-		began := time.Now()
-		eventually(t, func() bool { return time.Since(began) > 2*opts.Lease }, "every lease has to be renewed")
-	}
+	var seen renewed
+	opts := etcdlock.Options{Lease: 2 * brief, Observer: seen.observer()}
 	first, other := client(t, as("app", password), opts), client(t, as("app", password), opts)
 	held, unlock := take(t, first.Lock("app/a"))
 	got := waits(t, root, other.Lock("app/a"), 2)
 
 	ctl("user add app2:another")
 	ctl("user grant-role app2 app")
-	lasts()
+	seen.outlast(t, "app/a")
 	require.NoError(t, held.Err())
 	require.NoError(t, unlock())
 	turn := has(t, got)
@@ -53,7 +49,7 @@ func TestAnotherPasswordByASecondUser(t *testing.T) {
 	turn = has(t, got)
 
 	ctl("user delete app")
-	lasts()
+	seen.outlast(t, "app/a", "app/b")
 	require.NoError(t, theirs.Err())
 	require.NoError(t, turn.held.Err())
 	require.NoError(t, release())

@@ -333,8 +333,8 @@ func (g *Grant) retired() {
 	}
 }
 
-// sendRelease releases a grant that was retired, and whose last Hold began at an instant. One that must not be released
-// yet is left to the ledger.
+// sendRelease releases a grant that was retired, and whose last Hold began at an instant. A grant that must not be
+// released yet is left to the ledger.
 func (e *Engine) sendRelease(g *Grant, last, end time.Duration, runOver, certain bool) error {
 	if g.Stays() > 0 {
 		e.sender.Disown(g.disowned(0))

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// Name is the name of a lock, or another text that a tool must find again. One that is not UTF-8, has control
+// Name is the name of a lock, or another text that a tool must find again. A text that is not UTF-8, has control
 // characters, or begins with a quotation mark is quoted as in Go, so Parse can undo it; all others are as they are.
 func Name(name string) string {
 	if utf8.ValidString(name) && !strings.HasPrefix(name, `"`) && !strings.ContainsFunc(name, unicode.IsControl) {
@@ -20,7 +20,7 @@ func Name(name string) string {
 	return strconv.Quote(name)
 }
 
-// Parse is the name that a text of Name stands for. So is one that was quoted without need.
+// Parse is the name that a text of Name stands for. It takes a name that was quoted without need, too.
 func Parse(text string) (string, error) {
 	if !strings.HasPrefix(text, `"`) {
 		return text, nil

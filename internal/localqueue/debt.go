@@ -12,7 +12,7 @@ const RunPause = 5 * time.Millisecond
 // nothing: it finds the key free if it polls in this time.
 //
 // It is a share of the second that a process which is alone can spare, and longer than the interval of a client that
-// polls every 10 ms. One that polls every 100 ms finds the key free after some seconds. The engine varies it by a
+// polls every 10 ms. A client that polls every 100 ms finds the key free after some seconds. The engine varies it by a
 // quarter.
 const KeptPause = 40 * time.Millisecond
 

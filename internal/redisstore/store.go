@@ -40,7 +40,7 @@ type Store struct {
 	links   *links.Links
 	confirm Confirmation
 
-	traffic *pipeline.Pipe // sends everything but renewals
+	traffic *pipeline.Pipe // sends all but renewals, and what replicas or disks confirm
 	hub     *wake.Hub      // hears of releases
 	wants   *wake.Hub      // hears who wants what this client may not need
 	host    store.Host

@@ -6,8 +6,8 @@ import "sync"
 // then.
 //
 // Nodes come back under other addresses, and what is known of each by its name must not grow for as long as a client
-// lives. So when a node is new, those go whose key another one serves by now. One that has lost only that slot goes as
-// well, and is new when it is asked for again: what was known of it is learned once more.
+// lives. So when a node is new, those go whose key another one serves by now. A node that has lost only that slot goes
+// as well, and is new when it is asked for again: what was known of it is learned once more.
 type shards struct{ keys sync.Map }
 
 func (s *shards) has(name string) bool {

@@ -78,7 +78,7 @@ func TestRWAReaderInsideAWriteMintsNoToken(t *testing.T) {
 	})
 }
 
-// One that is refused writes no token.
+// A reader that is refused writes no token.
 func TestRWARefusedReaderMintsNoToken(t *testing.T) {
 	rwEverywhere(t, func(t *testing.T, p *rwPlace) {
 		p.do("SET %s %s PX %d", p.gate, alice, gateTTL)

@@ -43,8 +43,9 @@
 // never sent if its caller has left.
 //
 // Workers are started when there is something to do and no other is idle. They last until Join, which nothing outlasts,
-// or until their node has been replaced: nodes of a cluster come back under other addresses. One that serves no key any
-// more ends when the next new one comes. What has gathered there is still sent, to where its keys are by then.
+// or until their node has been replaced: nodes of a cluster come back under other addresses. The workers of a
+// node that serves no key any more end when the next new one comes. What has gathered there is still sent, to where its
+// keys are by then.
 //
 // # Bundles
 //
