@@ -54,3 +54,23 @@ func TestHurryDuringARenewal(t *testing.T) {
 		k.Stop(l)
 	})
 }
+
+// A lease that is refreshed is renewed at once, and not once more while that is under way.
+func TestRefresh(t *testing.T) {
+	inKennel(t, nil, func(t *testing.T, k *kennel) {
+		l := &Lease{}
+		k.set(func(ctx context.Context, shard string, due []*Lease, results []Result) {
+			time.Sleep(time.Second)
+			renewAll(ctx, shard, due, results)
+		})
+		k.Renew(l, 0, testLease)
+		k.sleepTo(testPeriod / 8)
+		k.Refresh(l)
+		k.sleepTo(testPeriod/8 + time.Second/2)
+		assert.Len(t, k.seenCalls(), 1)
+		k.Refresh(l)
+		k.sleepTo(testPeriod/8 + 4*time.Second)
+		assert.Len(t, k.seenCalls(), 1)
+		k.Stop(l)
+	})
+}

@@ -144,6 +144,16 @@ func (w *Watchdog) Hurry(l *Lease) {
 	}
 }
 
+// Refresh has l renewed at once, unless l is guarded, or a renewal is under way: that one is as good.
+func (w *Watchdog) Refresh(l *Lease) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.state == live && l.renewed && l.renewAt != asked {
+		l.renewAt = 0
+		w.armLocked(l)
+	}
+}
+
 // Stop ends the watch over l: no further renewal starts, and Lost is not called.
 // It reports whether l was live. If l was not live, it was lost already (Lost
 // was or is being called), was stopped before, or was never passed to Renew or

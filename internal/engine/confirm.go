@@ -39,7 +39,7 @@ func (e *Engine) resume(ctx context.Context, c call, once bool) (*hold.Level, er
 	case age > SureFor, h.Fence == 0:
 		return e.resumeAsked(ctx, h, c, once)
 	case age > renewAfter, gap > renewGap:
-		e.watchdog.Hurry(&h.Grant().Lease)
+		e.watchdog.Refresh(&h.Grant().Lease)
 	}
 	l, _ := begin(ctx, h, c) // nil: it was lost at this moment
 	return l, nil
