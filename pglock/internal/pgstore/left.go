@@ -201,6 +201,7 @@ type asker struct {
 const (
 	askFirst = 100 * time.Millisecond // until the first question, and between two if somebody waits for the answer
 	askLast  = 5 * time.Second        // between two at most
+	askLeast = time.Second            // for how long an answer is waited for at least: to leave one costs a session
 	askAgain = 10 * time.Second       // for how long the connection is kept when there is nothing to ask
 
 	// forgotten is when a request is given up of whose session the server cannot be asked.

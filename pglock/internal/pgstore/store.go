@@ -70,7 +70,7 @@ func New(theirs *pgxpool.Config, most int, table Table, poll time.Duration, repl
 // Start implements [store.Store].
 func (s *Store) Start(host store.Host) {
 	s.host, s.hub.heed, s.hub.me, s.conns.warnings.warn = host, host.Heard, host.Client, host.Warn
-	s.conns.asker.limit = host.Limit / 2
+	s.conns.asker.limit = max(host.Limit/2, askLeast)
 }
 
 // Name implements [store.Store].
