@@ -171,8 +171,7 @@ func TestASlowServerKeepsItsSessions(t *testing.T) {
 				}
 				all.Wait()
 			})
-			t.Log("sessions", made)
-			require.LessOrEqual(t, made, mostSessions(2)+3, "a busy machine may lose some")
+			require.LessOrEqual(t, made, 2*mostSessions(2), "of 36 calls; a busy machine may lose some")
 			psql(t, of, "DROP TRIGGER slow ON holdfast_lock")
 			eventually(t, func() bool {
 				_, unlock, err := c.Lock("a").TryLock(within(t))
