@@ -134,7 +134,7 @@ func TestALockIsReserved(t *testing.T) {
 // far32 is a time in ms after all tests.
 const far32 = 1 << 30
 
-// A lock that is reserved is nobody's: those who look see a free one, and who asks is told when to ask again.
+// A lock that is reserved is nobody's: those who look see a free one, and a client that asks is told when to ask again.
 func TestAReservedLockIsNobodys(t *testing.T) {
 	t.Parallel()
 	r := newRows(t)
