@@ -56,7 +56,7 @@ type AcquireReply struct {
 	Fence  int64         // Held: the new token; Already: the stored one; 0: there is none, or it is that of Ask.From
 	Spare  int64         // Held: how many numbers right below the token are the hold's too
 	PTTL   time.Duration // Busy and Already: the rest of the existing lease
-	Poll   time.Duration // Busy: how soon to ask again, if no message says that it was released; 0: the store does not know
+	Poll   time.Duration // Busy: how soon to ask again, without a message; 0: the store does not know
 	Inside bool          // Held and Already: it stands inside the hold Ask.Under, which has the lock
 	Ticket int64         // Busy, if waiters have a queue in the store: this one's place
 	Lapsed bool          // with a Ticket: the store had given up the waiters of this client
