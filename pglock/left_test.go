@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/pgtest"
@@ -139,70 +138,4 @@ func asked(t *testing.T, server *pgtest.Server, clients ...*pglock.Client) (most
 	stop()
 	all.Wait()
 	return most
-}
-
-// A server is slower than requests may be. What was given up is answered all the same, and its connection is used again:
-// the client makes no new sessions, which would make the server slower still, and behind a pooler neither. (defect G13)
-func TestASlowServerKeepsItsSessions(t *testing.T) {
-	t.Parallel()
-	for name, pooled := range map[string]bool{"direct": false, "behind a pooler": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			of := database(t)
-			to := of
-			if pooled {
-				to = pgtest.StartBouncer(t, pgtest.Shared(t), "transaction", "default_pool_size=50").To(of)
-			}
-			c := client(t, pool(t, to), pglock.Options{Lease: 3 * time.Second, MaxConns: 2})
-			warm(t, c, "a", "b")
-			psql(t, of, "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(1.2); RETURN new; END $$; "+
-				"CREATE TRIGGER slow BEFORE UPDATE ON holdfast_lock FOR EACH ROW EXECUTE FUNCTION slow()")
-			made := sessionsMade(t, of, func() {
-				var all sync.WaitGroup
-				for i := range 3 {
-					all.Go(func() {
-						for n := range 12 {
-							_, _, err := c.Lock(fmt.Sprint("n", i, n)).TryLock(within(t))
-							if err != nil && !errors.Is(err, lock.ErrUnavailable) {
-								t.Error(err)
-							}
-						}
-					})
-				}
-				all.Wait()
-			})
-			require.LessOrEqual(t, made, 2*mostSessions(2), "of 36 calls; a busy machine may lose some")
-			psql(t, of, "DROP TRIGGER slow ON holdfast_lock")
-			eventually(t, func() bool {
-				_, unlock, err := c.Lock("a").TryLock(within(t))
-				return errors.Join(err, unlock()) == nil
-			}, "the server is quick again")
-		})
-	}
-}
-
-// sessionsMade is how many sessions a database was seen to have while something is done.
-func sessionsMade(t *testing.T, of string, do func()) int {
-	t.Helper()
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		do()
-	}()
-	looks, seen := session(t, of), make(map[string]bool)
-	for {
-		rows, err := looks.Query(within(t), "SELECT pid || ' ' || backend_start FROM pg_stat_activity WHERE "+
-			"datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()")
-		require.NoError(t, err)
-		some, err := pgx.CollectRows(rows, pgx.RowTo[string])
-		require.NoError(t, err)
-		for _, one := range some {
-			seen[one] = true
-		}
-		select {
-		case <-over:
-			return len(seen)
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
 }

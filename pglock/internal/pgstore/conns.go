@@ -18,7 +18,7 @@ import (
 // when they are needed. What callers wait for and renewals have a lane each, so that many callers cannot keep renewals
 // from being sent.
 //
-// A request that is given up keeps its connection, and the slot of that, until the server has answered (see lane); no
+// A request that is given up costs its connection, and the slot of that until the server has finished (see lane); no
 // CancelRequest is sent. While a commit waits for a synchronous standby, a CancelRequest would end that wait, and the
 // commit would be visible and unreplicated, as if it had succeeded. The client library sends one from a connection that
 // it dials for it, so only connections that this package asked for are dialled.

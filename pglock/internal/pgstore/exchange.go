@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -29,7 +30,7 @@ type request struct {
 }
 
 // window is a context for a request: it is sent before the parent ends, and then has until an instant to be answered,
-// whether the parent ends or not.
+// whether the parent ends or not. To leave it earlier would cost its connection.
 type window struct {
 	context.Context
 	at time.Time
@@ -73,27 +74,19 @@ func (s *Store) send(ctx context.Context, l *lane, r request) error {
 func (s *Store) exchange(ctx context.Context, l *lane, r request) error {
 	end, sent := s.end(ctx), false
 	once := func() error {
-		x, err := s.lend(ctx, l, !r.relied)
-		if err != nil {
-			return err
-		}
-		_, err = ask(s, x, func() (struct{}, error) {
+		return s.by(ctx, l, !r.relied, func(conn *pgx.Conn, at time.Time) error {
 			if r.takes {
-				if err := s.prove(x.ctx, x.conn.Conn); err != nil {
-					return struct{}{}, err
+				if err := s.proveNow(conn, at); err != nil {
+					return err
 				}
 			}
-			if !x.sends() {
-				return struct{}{}, store.ErrLate
-			}
-			err := s.sendOn(x, end, r)
+			sent = true
+			err := s.sendOn(conn, at, end, r)
 			if unusable(err) {
 				s.doubt()
 			}
-			return struct{}{}, err
+			return err
 		})
-		sent = sent || x.sent()
-		return err
 	}
 	err := once()
 	if !sent && store.FaultOf(err) == store.FaultAmbiguous {
@@ -105,54 +98,48 @@ func (s *Store) exchange(ctx context.Context, l *lane, r request) error {
 	return err
 }
 
-// lend waits for a connection by which something is asked. What waits for nobody's disk or standby has a spare slot, if
-// all others are taken by requests that were given up.
-func (s *Store) lend(ctx context.Context, l *lane, spare bool) (*exchange, error) {
+// by has something asked by a connection, until an instant. What waits for nobody's disk or standby has a spare slot,
+// if all others are taken by requests that were given up.
+//
+// A connection that broke is closed here and now: the client library would wait for what the server still says.
+func (s *Store) by(
+	ctx context.Context, l *lane, spare bool, ask func(conn *pgx.Conn, at time.Time) error,
+) error {
 	if ctx.Err() != nil || s.conns.life.Err() != nil {
-		return nil, store.ErrUnsent
+		return store.ErrUnsent
 	}
 	end := s.end(ctx)
 	if time.Until(end) <= 0 {
-		return nil, store.ErrLate
+		return store.ErrLate
 	}
 	conn, slot, err := s.connection(ctx, l, spare, end)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	x := &exchange{conn: conn, slot: slot, began: time.Now()}
-	x.at = x.began.Add(s.patience(conn, end.Sub(x.began)))
-	x.ctx, x.cancel = context.WithDeadline(s.conns.life, x.at.Add(forgotten))
-	return x, nil
-}
-
-// ask has something asked in an exchange, and returns the answer, or that there was none in time. In that case what
-// asks goes on until the answer comes, with the connection and its slot. So it must share nothing with the caller but
-// what it returns, and what the caller reads only after an answer.
-func ask[T any](s *Store, x *exchange, what func() (T, error)) (got T, err error) {
-	timer := time.NewTimer(time.Until(x.at))
-	defer timer.Stop()
-	answered := make(chan error, 1)
-	var answer T
-	go func() {
-		var err error
-		answer, err = what()
-		s.finish(x, err)
-		answered <- err
+	free := sync.OnceFunc(func() { <-slot })
+	left := false
+	defer func() {
+		s.conns.pool.put(conn)
+		if !left {
+			free()
+		}
 	}()
-	for {
-		select {
-		case err = <-answered:
-			s.answered(time.Since(x.began), err)
-			return answer, err
-		case <-timer.C:
-		}
-		if rest := s.leave(x); rest > 0 {
-			timer.Reset(rest)
-			continue
-		}
-		s.took.Store(0)
-		return got, &store.Failure{Fault: store.FaultAmbiguous, Err: errNoAnswer}
+	sent := time.Now()
+	at := sent.Add(s.patience(conn, end.Sub(sent)))
+	err = ask(conn.Conn, at)
+	s.answered(time.Since(sent), err)
+	switch {
+	case misled(err):
+		s.conns.pool.reset() // others may lead there, too
+	case conn.IsClosed() && time.Until(at) <= 0:
+		left = true
+		s.conns.asker.leave(conn.PgConn(), free)
+		s.conns.pool.distrust(sent)
+	case conn.IsClosed():
+		hangUp(conn.PgConn())
+		s.conns.pool.distrust(sent)
 	}
+	return err
 }
 
 // end is until when a request is to be answered.
@@ -211,12 +198,13 @@ func (s *Store) connection(ctx context.Context, l *lane, spare bool, at time.Tim
 }
 
 // sendOn sends a request that has to be answered by a time. Where standbys are counted, there is time until the end.
-// The server waits for no row for so long that its answer, that the row is locked, would come too late: nobody would
-// know of the row.
-func (s *Store) sendOn(x *exchange, end time.Time, r request) error {
-	ctx, conn := x.ctx, x.conn.Conn
+// The server waits for no row for so long that its answer, that the row is locked, would come too late: without one the
+// connection would be lost, and nobody would know of the row.
+func (s *Store) sendOn(conn *pgx.Conn, at, end time.Time, r request) error {
+	ctx, cancel := context.WithDeadline(s.conns.life, at)
+	defer cancel()
 	delete(conn.PgConn().CustomData(), warned)
-	limit := max(time.Until(x.at)*3/4, time.Millisecond)
+	limit := max(time.Until(at)*3/4, time.Millisecond)
 	committed, counts := false, r.relied && s.replicas > 0
 	var has copies
 	b := &pgx.Batch{}
@@ -254,8 +242,7 @@ func (s *Store) sendOn(x *exchange, end time.Time, r request) error {
 		return &store.ShortfallError{Want: s.replicas, Fsync: true, Primary: true, Err: err}
 	}
 	if counts && (r.wrote == nil || r.wrote()) {
-		x.stays(end)
-		return s.copied(ctx, conn, end, has)
+		return s.copied(conn, end, has)
 	}
 	return nil
 }

@@ -3,8 +3,8 @@ package pgstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -17,10 +17,10 @@ import (
 // lane bounds how many requests of a sort are under way at a time, and so how many connections they have.
 //
 // A request that is given up goes on at the server, with its session: a commit that waits for a standby, or for a disk
-// that hangs. If its connection were closed, another one would be made, and request by request they would take all
-// sessions that the server allows. Behind a pooler the session would be closed as well, and a server that is slow would
-// become slower by making new ones. So a request that was given up keeps its connection and its slot until the server
-// has answered, and then others use the connection.
+// that hangs. The pool forgets such a connection and makes another one; request by request it would take all sessions
+// that the server allows. So a request has a slot until the server has finished with it. Its connection stays open,
+// with the client library's farewell behind the request: when the server has read that, it ends the session, and the
+// connection.
 //
 // A server that is gone says nothing. So while requests are left, another connection asks which of their sessions still
 // work, one at a time (asker).
@@ -65,106 +65,54 @@ func (l *lane) wait(ctx context.Context, spare bool) (of chan struct{}) {
 
 var errNoSlot = errors.New("no connection is free: the server has not finished requests that were given up")
 
-// errNoAnswer is the error of a request that was given up.
-var errNoAnswer = fmt.Errorf("timeout: %w", context.DeadlineExceeded)
-
-// exchange is the use of a connection by a request until it is answered, whether its caller waits for that or has left.
-type exchange struct {
-	conn  *link
-	slot  chan struct{} // where to give the slot back
-	began time.Time
-
-	ctx    context.Context // until when there may be an answer
-	cancel context.CancelFunc
-
-	mu    sync.Mutex // guards what is below
-	at    time.Time  // until when the caller waits; only what asks changes it, and reads it without mu
-	begun bool       // the request itself is being sent
-	left  bool       // the caller has left
-	over  bool       // the connection is given back
-	since time.Time  // when the caller left
-
-	idle bool // the asker's: the server did not work on it when it was asked last
-}
-
-// sends reports that the caller still waits, and notes that something is sent from now on.
-func (x *exchange) sends() bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.begun = !x.left
-	return x.begun
-}
-
-func (x *exchange) sent() bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.begun
-}
-
-// stays has the caller wait until another time, if it still waits.
-func (x *exchange) stays(until time.Time) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.at = until
-}
-
-// leave has the caller leave an exchange. If that is over, or its time is not, leave returns how long to wait instead.
-func (s *Store) leave(x *exchange) (rest time.Duration) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	switch rest := time.Until(x.at); {
-	case x.over:
-		return patientFor
-	case rest > 0:
-		return rest
-	}
-	x.left, x.since = true, time.Now()
-	s.conns.pool.leave(x.conn)
-	s.conns.pool.distrust(x.began)
-	s.conns.asker.watch(x)
-	return 0
-}
-
-// patientFor is longer than it takes to hand on an answer that is there.
-const patientFor = time.Minute
-
-// finish gives the connection and the slot of an exchange back, which ended with an error or none. A connection that
-// broke is closed here and now: the client library would wait for what the server still says.
-func (s *Store) finish(x *exchange, err error) {
-	x.cancel()
-	x.mu.Lock()
-	x.over = true
-	left := x.left
-	x.mu.Unlock()
-	if left {
-		s.conns.asker.forget(x)
-	}
-	switch {
-	case misled(err):
-		s.conns.pool.reset() // others may lead there, too
-	case x.conn.IsClosed():
-		hangUp(x.conn.PgConn())
-		if !left {
-			s.conns.pool.distrust(x.began)
-		}
-	}
-	s.conns.pool.put(x.conn)
-	<-x.slot
-}
-
-// giveUp closes the connection, unless the answer has come meanwhile: it is another request's then.
-func (x *exchange) giveUp() {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if !x.over {
-		hangUp(x.conn.PgConn())
-	}
-}
-
 // wire is a connection that ends with the store.
 type wire struct {
 	net.Conn
 	stop func() bool
+
+	mu   sync.Mutex // guards left
+	left func()     // is called when the other side has ended the connection, once; nil: no request was left on it
+}
+
+// leave has the connection stay open until the other side ends it, and a function called then.
+func (w *wire) leave(ended func()) {
+	w.mu.Lock()
+	w.left = ended
+	w.mu.Unlock()
+	_ = w.Conn.SetReadDeadline(time.Time{})
+}
+
+func (w *wire) isLeft() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.left != nil
+}
+
+// Read implements [net.Conn].
+func (w *wire) Read(p []byte) (int, error) {
+	n, err := w.Conn.Read(p)
+	if err != nil && !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrDeadlineExceeded) {
+		w.ended()
+	}
+	return n, err
+}
+
+func (w *wire) ended() {
+	w.mu.Lock()
+	ended := w.left
+	w.left = nil
+	w.mu.Unlock()
+	if ended != nil {
+		ended()
+	}
+}
+
+// SetDeadline implements [net.Conn]. The client library gives the other side some seconds; see leave.
+func (w *wire) SetDeadline(at time.Time) error {
+	if w.isLeft() {
+		return w.Conn.SetWriteDeadline(at)
+	}
+	return w.Conn.SetDeadline(at)
 }
 
 func (w *wire) Close() error {
@@ -193,40 +141,47 @@ type asker struct {
 	pooled atomic.Bool   // sessions have other numbers than connections, as behind a pooler
 
 	mu      sync.Mutex // guards left and asks
-	left    []*exchange
+	left    []*unanswered
 	asks    bool // run is under way
 	running sync.WaitGroup
+}
+
+// unanswered is a request that was left.
+type unanswered struct {
+	pid    uint32 // of its session, as the connection says
+	since  time.Time
+	wire   *wire
+	settle func() // gives its slot back
 }
 
 const (
 	askFirst = 100 * time.Millisecond // until the first question, and between two if somebody waits for the answer
 	askLast  = 5 * time.Second        // between two at most
-	askLeast = time.Second            // for how long an answer is waited for at least: to leave one costs a session
-	askAgain = 10 * time.Second       // for how long the connection is kept when there is nothing to ask
 
 	// forgotten is when a request is given up of whose session the server cannot be asked.
 	forgotten = time.Minute
 )
 
-// watch takes in that a caller has left an exchange.
-func (a *asker) watch(x *exchange) {
+// leave takes in that a request was given up. Free gives its slot back.
+func (a *asker) leave(conn *pgconn.PgConn, free func()) {
+	one := &unanswered{pid: conn.PID(), since: time.Now(), wire: wireOf(conn)}
+	one.settle = sync.OnceFunc(func() {
+		a.mu.Lock()
+		a.left = slices.DeleteFunc(a.left, func(other *unanswered) bool { return other == one })
+		a.mu.Unlock()
+		free()
+	})
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	one.wire.leave(one.settle)
 	if a.conns.life.Err() != nil {
 		return
 	}
-	a.left = append(a.left, x)
+	a.left = append(a.left, one)
 	if !a.asks {
 		a.asks = true
 		a.running.Go(a.run)
 	}
-}
-
-// forget takes in that an exchange is over.
-func (a *asker) forget(x *exchange) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.left = slices.DeleteFunc(a.left, func(other *exchange) bool { return other == x })
 }
 
 // hurries has the next question be asked soon.
@@ -237,8 +192,7 @@ func (a *asker) hurries() {
 	}
 }
 
-// run asks until no request has been left for a while. A server that is slow is not to make connections for this again
-// and again.
+// run asks until no request is left.
 func (a *asker) run() {
 	var conn *pgx.Conn
 	defer func() {
@@ -246,35 +200,27 @@ func (a *asker) run() {
 			hangUp(conn.PgConn())
 		}
 	}()
-	busy := time.Now()
 	for pause := askFirst; a.sleep(pause); pause = min(2*pause, askLast) {
 		a.mu.Lock()
 		left := slices.Clone(a.left)
-		a.asks = len(left) > 0 || time.Since(busy) < askAgain
-		asks := a.asks
+		a.asks = len(left) > 0
 		a.mu.Unlock()
-		if !asks {
+		if len(left) == 0 {
 			return
 		}
-		if len(left) == 0 {
-			continue
-		}
-		busy = time.Now()
-		over := func(x *exchange) bool { return time.Since(x.since) > forgotten }
+		over := func(one *unanswered) bool { return time.Since(one.since) > forgotten }
 		if !a.pooled.Load() {
 			var works []uint32
 			if conn, works = a.question(conn, left); conn == nil {
 				continue
 			}
-			over = func(x *exchange) bool { return !slices.Contains(works, x.conn.PgConn().PID()) }
+			over = func(one *unanswered) bool { return !slices.Contains(works, one.pid) }
 		}
-		for _, x := range left {
-			was := x.idle
-			if x.idle = over(x); x.idle {
+		for _, one := range left {
+			if over(one) {
+				_ = one.wire.Close()
+				one.settle()
 				pause = askFirst
-			}
-			if x.idle && was { // otherwise the answer may just be on its way
-				x.giveUp()
 			}
 		}
 	}
@@ -298,7 +244,7 @@ func (a *asker) sleep(pause time.Duration) bool {
 
 // question asks which sessions work. It makes a connection for that, if there is none, and returns none if it was not
 // answered.
-func (a *asker) question(conn *pgx.Conn, left []*exchange) (*pgx.Conn, []uint32) {
+func (a *asker) question(conn *pgx.Conn, left []*unanswered) (*pgx.Conn, []uint32) {
 	ctx, cancel := context.WithTimeout(context.WithValue(a.conns.life, connecting{}, true), a.limit)
 	defer cancel()
 	var err error
@@ -309,7 +255,7 @@ func (a *asker) question(conn *pgx.Conn, left []*exchange) (*pgx.Conn, []uint32)
 	}
 	pids := make([]int32, len(left))
 	for i, one := range left {
-		pids[i] = int32(one.conn.PgConn().PID())
+		pids[i] = int32(one.pid)
 	}
 	rows, err := conn.Query(ctx, "SELECT pid::bigint::oid FROM pg_stat_activity WHERE pid = ANY ($1::int[]) AND "+
 		"coalesce(state, 'active') NOT LIKE 'idle%'", pids)

@@ -278,12 +278,9 @@ func (s *Store) confirm(ctx context.Context, a *attempt) (confirmed bool, err er
 			})
 		},
 	})
-	if err != nil {
-		return false, err // what is read may still be
-	}
 	return !slices.ContainsFunc(a.found, func(one stands) bool {
 		return one.of(a.id) && fences[one.name] != one.fence
-	}), nil
+	}), err
 }
 
 // lockedFor is how soon to ask again for a lock that is free, and whose row is locked: by an attempt of another client,
@@ -294,8 +291,8 @@ const lockedFor = 50 * time.Millisecond
 // Acquire implements [store.Protocol].
 func (l *Lock) Acquire(ctx context.Context, ask *store.Ask) (store.AcquireReply, store.Receipt, error) {
 	var reply store.AcquireReply
-	s, id, from, lease := l.store, ask.ID, ask.From, ask.Lease // a request that was left shares nothing with its caller
-	a := &attempt{names: []string{l.name}, id: id, waits: !ask.Once, insists: from == ""}
+	s, lease := l.store, ask.Lease.Milliseconds()
+	a := &attempt{names: []string{l.name}, id: ask.ID, waits: !ask.Once, insists: ask.From == ""}
 	took := func(row pgx.Row) error {
 		reply = store.AcquireReply{}
 		err := row.Scan(&reply.Fence, &reply.Spare)
@@ -307,13 +304,12 @@ func (l *Lock) Acquire(ctx context.Context, ask *store.Ask) (store.AcquireReply,
 		return err
 	}
 	a.take = func(b *pgx.Batch, notAfter int64) {
-		a.trusted = s.trusts(lease)
-		ms := lease.Milliseconds()
-		if from != "" {
-			b.Queue(s.place().sql.adopt, l.name, id, ms, notAfter, from).QueryRow(took)
+		a.trusted = s.trusts(ask.Lease)
+		if ask.From != "" {
+			b.Queue(s.place().sql.adopt, l.name, ask.ID, lease, notAfter, ask.From).QueryRow(took)
 			return
 		}
-		b.Queue(s.place().sql.acquire, l.name, id, ms, notAfter, a.trusted, s.hub.isDeaf()).QueryRow(took)
+		b.Queue(s.place().sql.acquire, l.name, ask.ID, lease, notAfter, a.trusted, s.hub.isDeaf()).QueryRow(took)
 	}
 	receipt, err := s.timed(ctx, ask.Timing, a, func() bool { return reply.Status == store.Held })
 	if err != nil {
@@ -420,13 +416,12 @@ func (l *Lock) Inspect(ctx context.Context) (store.InspectReply, error) {
 }
 
 // Note implements [store.Noter].
-func (l *Lock) Note(ctx context.Context, note store.Note, take bool) (store.Status, error) {
-	var status store.Status
+func (l *Lock) Note(ctx context.Context, note store.Note, take bool) (status store.Status, err error) {
 	text := &note.Text
 	if take {
 		text = nil
 	}
-	err := l.store.query(ctx, "note", l.store.place().sql.note, []any{l.name, note.ID, note.Fence, text},
+	err = l.store.query(ctx, "note", l.store.place().sql.note, []any{l.name, note.ID, note.Fence, text},
 		func(row pgx.Row) error {
 			var holds, newest bool
 			err := row.Scan(&holds, &newest)
@@ -440,24 +435,17 @@ func (l *Lock) Note(ctx context.Context, note store.Note, take bool) (store.Stat
 			}
 			return err
 		})
-	if err != nil {
-		return store.Busy, err
-	}
-	return status, nil
+	return status, err
 }
 
 // Noted implements [store.Noter].
-func (l *Lock) Noted(ctx context.Context) (store.Note, error) {
-	var note store.Note
-	err := l.store.query(ctx, "noted", l.store.place().sql.noted, []any{l.name}, func(row pgx.Row) error {
+func (l *Lock) Noted(ctx context.Context) (note store.Note, err error) {
+	err = l.store.query(ctx, "noted", l.store.place().sql.noted, []any{l.name}, func(row pgx.Row) error {
 		err := row.Scan(&note.ID, &note.Fence, &note.Since, &note.Text)
 		if errors.Is(err, pgx.ErrNoRows) {
 			note, err = store.Note{}, nil
 		}
 		return err
 	})
-	if err != nil {
-		return store.Note{}, err
-	}
-	return note, nil
+	return note, err
 }

@@ -44,8 +44,6 @@ type pool struct {
 type link struct {
 	*pgx.Conn
 	made, heard, end time.Time
-
-	left bool // by the caller of the request that has it
 }
 
 // isNew reports that no request was sent on it yet.
@@ -162,15 +160,6 @@ func (p *pool) make(t *taker) {
 // functions may ask somebody for a password.
 const makeLimit = time.Minute
 
-// leave notes that nobody waits for the request that has a connection: it may never come back.
-func (p *pool) leave(l *link) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	l.left = true
-	p.used--
-	p.tellLocked()
-}
-
 // put takes a connection back from the request that had it.
 func (p *pool) put(l *link) {
 	if !l.IsClosed() {
@@ -182,10 +171,7 @@ func (p *pool) put(l *link) {
 }
 
 func (p *pool) returnLocked(l *link) {
-	if !l.left {
-		p.used--
-	}
-	l.left = false
+	p.used--
 	p.working.Done()
 	usable := !l.IsClosed() && !l.PgConn().IsBusy() && l.PgConn().TxStatus() == 'I'
 	over := !l.made.After(p.valid) || !l.isNew() && !time.Now().Before(l.end)

@@ -19,10 +19,7 @@ func (s *Store) Ready(ctx context.Context, limit time.Duration) error {
 	if s.checked.Load() {
 		return nil
 	}
-	_, err := alone(s, s.Within(ctx, limit), func(ctx context.Context, conn *pgx.Conn) (struct{}, error) {
-		return struct{}{}, s.prove(ctx, conn)
-	})
-	return err
+	return s.alone(s.Within(ctx, limit), s.prove)
 }
 
 // prove finds out where a connection leads by which something is taken for the first time: to a server that can be
@@ -57,6 +54,13 @@ func (s *Store) prove(ctx context.Context, conn *pgx.Conn) error {
 	conn.PgConn().CustomData()[proved] = now
 	s.checked.Store(true)
 	return nil
+}
+
+// proveNow is prove for a request that has not been sent.
+func (s *Store) proveNow(conn *pgx.Conn, at time.Time) error {
+	ctx, cancel := context.WithDeadline(s.conns.life, at)
+	defer cancel()
+	return s.prove(ctx, conn)
 }
 
 // doubt has the next call say what is wrong with the table, and each connection be proved anew.

@@ -55,13 +55,12 @@ func released(done, heard bool) (reply store.ReleaseReply) {
 }
 
 // Release implements [store.Protocol].
-func (l *Lock) Release(ctx context.Context, id string) (store.ReleaseReply, error) {
+func (l *Lock) Release(ctx context.Context, id string) (reply store.ReleaseReply, err error) {
 	s := l.store
-	var reply store.ReleaseReply
 	var micros int64
 	var timeline string
 	sent := s.host.Clock.Now()
-	err := s.release(ctx, 1, func(b *pgx.Batch, by *releases) {
+	err = s.release(ctx, 1, func(b *pgx.Batch, by *releases) {
 		b.Queue(
 			by.one, l.name, id, l.until, l.as, s.place().channel, l.most.Microseconds(),
 		).QueryRow(func(row pgx.Row) error {

@@ -32,8 +32,10 @@ const mostPause = 50 * time.Millisecond
 // then, but does not say which of several have it, and ends without a word when synchronous_standby_names is emptied.
 //
 // The write stands on this server all the same: the error says that it is to be taken back.
-func (s *Store) copied(ctx context.Context, conn *pgx.Conn, end time.Time, c copies) error {
-	spare := time.Until(end) / 8 // so that no answer is under way at the end
+func (s *Store) copied(conn *pgx.Conn, end time.Time, c copies) error {
+	ctx, cancel := context.WithDeadline(s.conns.life, end)
+	defer cancel()
+	spare := time.Until(end) / 8 // so that no answer is under way at the end, which would cost the connection
 	for pause := time.Millisecond; c.got < s.replicas; pause = min(2*pause, mostPause) {
 		short := &store.ShortfallError{Got: c.got, Want: s.replicas, Fsync: true, Primary: true}
 		if time.Until(end) < pause+spare {

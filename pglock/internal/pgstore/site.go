@@ -76,7 +76,13 @@ func (s *Store) look(ctx context.Context, conn *pgx.Conn) (found Site, err error
 }
 
 // Site asks the server about itself and the table.
-func (s *Store) Site(ctx context.Context) (Site, error) { return alone(s, ctx, s.look) }
+func (s *Store) Site(ctx context.Context) (found Site, err error) {
+	err = s.alone(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		found, err = s.look(ctx, conn)
+		return err
+	})
+	return found, err
+}
 
 // Server is what is found of the server.
 type Server struct {
@@ -92,52 +98,50 @@ type Server struct {
 }
 
 // Server asks the server about what an operator should know.
-func (s *Store) Server(ctx context.Context) (Server, error) {
-	return alone(s, ctx, func(ctx context.Context, conn *pgx.Conn) (found Server, err error) {
-		var oldest int64
+func (s *Store) Server(ctx context.Context) (found Server, err error) {
+	var oldest int64
+	err = s.alone(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		at := s.place()
-		err = conn.QueryRow(ctx, at.sql.server, at.name).Scan(&found.Version, &found.Fsync, &found.FullPages,
+		return conn.QueryRow(ctx, at.sql.server, at.name).Scan(&found.Version, &found.Fsync, &found.FullPages,
 			&found.Standbys, &found.Synchronous, &found.StandbyNames, &oldest, &found.Rows, &found.DeadVersions,
 			&found.SizeByte, &found.OldestID, &found.OldestMulti, &found.QueueUsage)
-		found.OldestSnapshot = time.Duration(oldest) * time.Second
-		return found, err
 	})
+	found.OldestSnapshot = time.Duration(oldest) * time.Second
+	return found, err
 }
 
 // Transactions asks which transactions have been open for a time and have locked rows of the table, the oldest first.
-func (s *Store) Transactions(ctx context.Context, open time.Duration) ([]store.Transaction, error) {
-	return alone(s, ctx, func(ctx context.Context, conn *pgx.Conn) ([]store.Transaction, error) {
+func (s *Store) Transactions(ctx context.Context, open time.Duration) (all []store.Transaction, err error) {
+	err = s.alone(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		rows, err := conn.Query(ctx, s.place().sql.transactions, s.place().name, int64(open.Seconds()))
 		if err != nil {
-			return nil, err
+			return err
 		}
-		return pgx.CollectRows(rows, func(row pgx.CollectableRow) (store.Transaction, error) {
+		all, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (store.Transaction, error) {
 			var t locker
 			err := row.Scan(&t.PID, &t.Prepared, &t.Open, &t.State)
 			return t.transaction(), err
 		})
+		return err
 	})
+	return all, err
 }
 
 // alone sends what only reads, and may be asked of a standby: a statement without a transaction around it. It is sent
 // once more if the first connection broke.
-func alone[T any](
-	s *Store, ctx context.Context, read func(ctx context.Context, conn *pgx.Conn) (T, error),
-) (got T, err error) {
-	once := func() (got T, err error) {
-		x, err := s.lend(ctx, s.conns.traffic, true)
-		if err != nil {
-			return got, err
-		}
-		return ask(s, x, func() (T, error) {
-			got, err := read(x.ctx, x.conn.Conn)
-			return got, meaning(err, s.place().name)
+func (s *Store) alone(ctx context.Context, ask func(ctx context.Context, conn *pgx.Conn) error) error {
+	once := func() error {
+		return s.by(ctx, s.conns.traffic, true, func(conn *pgx.Conn, at time.Time) error {
+			within, cancel := context.WithDeadline(s.conns.life, at)
+			defer cancel()
+			return meaning(ask(within, conn), s.place().name)
 		})
 	}
-	if got, err = once(); store.FaultOf(err) == store.FaultAmbiguous {
-		return once()
+	err := once()
+	if store.FaultOf(err) == store.FaultAmbiguous {
+		err = once()
 	}
-	return got, err
+	return err
 }
 
 // Row is what the table shows of one name.
@@ -152,13 +156,13 @@ type Row struct {
 }
 
 // List reads a page of the table, in the order of names, behind one name. Pattern is one of LIKE.
-func (s *Store) List(ctx context.Context, pattern, behind string, most int) ([]Row, error) {
-	return alone(s, ctx, func(ctx context.Context, conn *pgx.Conn) ([]Row, error) {
+func (s *Store) List(ctx context.Context, pattern, behind string, most int) (rows []Row, err error) {
+	err = s.alone(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		found, err := conn.Query(ctx, s.place().sql.list, s.place().name, pattern, behind, most)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		return pgx.CollectRows(found, func(row pgx.CollectableRow) (r Row, err error) {
+		rows, err = pgx.CollectRows(found, func(row pgx.CollectableRow) (r Row, err error) {
 			var id *string
 			var left *int64
 			var by lockers
@@ -168,7 +172,9 @@ func (s *Store) List(ctx context.Context, pattern, behind string, most int) ([]R
 			r.Transactions = by.transactions()
 			return r, err
 		})
+		return err
 	})
+	return rows, err
 }
 
 // Hears finds out whether this connection to the server delivers notifications. The error is [ErrDeaf] if it does not.

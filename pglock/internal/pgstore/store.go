@@ -70,7 +70,7 @@ func New(theirs *pgxpool.Config, most int, table Table, poll time.Duration, repl
 // Start implements [store.Store].
 func (s *Store) Start(host store.Host) {
 	s.host, s.hub.heed, s.hub.me, s.conns.warnings.warn = host, host.Heard, host.Client, host.Warn
-	s.conns.asker.limit = max(host.Limit/2, askLeast)
+	s.conns.asker.limit = host.Limit / 2
 }
 
 // Name implements [store.Store].
@@ -82,7 +82,7 @@ func (s *Store) Node(string) string { return node }
 // Serves implements [store.Store].
 func (s *Store) Serves(string) bool { return true }
 
-// Direct implements [store.Store]: a request goes on when its context ends.
+// Direct implements [store.Store]: a request that is left costs its connection.
 func (s *Store) Direct() bool { return false }
 
 // Replaceable implements [store.Store]: a standby may be promoted that lacks the last commits.
