@@ -141,7 +141,7 @@ func TestRowsThatSomebodyHasLocked(t *testing.T) {
 	_, err = tx.Exec(within(t), "SELECT FROM holdfast_lock FOR UPDATE")
 	require.NoError(t, err)
 	keeps(t, c, "a", pid(tx))
-	few := client(t, pool(t, to), pglock.Options{Lease: 3 * time.Second, ReleaseTimeout: time.Second})
+	few := client(t, pool(t, to), pglock.Options{Lease: 3 * time.Second, ReleaseTimeout: 2 * time.Second})
 	keeps(t, few, "a", pid(tx))
 	notBroken(t, few.Lock("a").Break(within(t)), terminate(tx))
 	require.ErrorContains(t, ended(t, held), "another transaction has locked the row")

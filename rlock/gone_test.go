@@ -104,6 +104,6 @@ func TestAClusterWhoseNodesComeBackUnderOtherAddresses(t *testing.T) {
 		require.True(t, p.conns.Serves(addr))
 		require.False(t, p.conns.Serves(last), last)
 	}
-	redistest.Eventually(t, conductLimit, func() bool { return pipeWorkers() <= others+links.Exchanges },
-		"workers are left")
+	redistest.Eventually(t, conductLimit, func() bool { return pipeWorkers() <= others+2*links.Exchanges },
+		"workers are left") // the last but one may have served keys still when the last one came
 }
