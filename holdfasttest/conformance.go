@@ -73,8 +73,8 @@ type Subject struct {
 // cases run in parallel, so subjects share no process. It may register what ends with the test by t.Cleanup.
 //
 // It logs what the lock lacks, whose cases it did not run. A lock of this interface always lacks MinHold and other
-// options besides its limits, Inspect, Export, sets of package multilock, the notes of package leader, and a path to its
-// store that can fail.
+// options besides its limits, Inspect, Export, sets of package multilock, the notes of package leader, and a path to
+// its store that can fail.
 func Conformance(t *testing.T, open func(t testing.TB, lease time.Duration) Subject) {
 	conformance.Run(t, subjects(open))
 }
