@@ -64,9 +64,11 @@ func (l *loggedIn) Measure(ctx context.Context) (figures measure.Figures, err er
 			return nil, failed
 		}
 		defer func() { err = errors.Join(err, client.Close()) }()
-		if err := take(client.Lock(fmt.Sprintf("held:%d", i))); err != nil {
+		held := client.Lock(fmt.Sprintf("held:%d", i))
+		if err := take(held); err != nil {
 			return nil, err
 		}
+		defer func() { err = errors.Join(err, held.Unlock()) }()
 	}
 	if err := idle(ctx, l.lease); err != nil { // every lease is renewed, and streams stand
 		return nil, err
