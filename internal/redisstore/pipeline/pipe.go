@@ -211,8 +211,8 @@ func (p *Pipe) exchange(n *node, x *exchange) (failure error) {
 		failure = p.carry(n, x)
 	}
 	n.answered(time.Since(began), failure)
-	for _, c := range x.calls {
-		c.end(outcome(c.cmd, failure))
+	for i, c := range x.calls {
+		c.end(outcome(x.cmds[i], failure))
 	}
 	return failure
 }

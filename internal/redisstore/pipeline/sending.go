@@ -15,8 +15,8 @@ import (
 // would end the connection.
 type exchange struct {
 	calls []*call
-	cmd   [1]redis.Cmder // the command of a lone call, as most are
-	lone  sending        // by which that is sent
+	cmds  []redis.Cmder // theirs
+	lone  sending       // by which the command of a lone call is sent, as most are
 
 	mu      sync.Mutex // guards all below; a cluster client writes to several nodes at a time
 	written bool
@@ -31,21 +31,19 @@ func (x *exchange) spent(failure error) *exchange {
 		return new(exchange)
 	}
 	clear(x.lone.args)
+	clear(x.cmds)
 	x.lone = sending{args: x.lone.args[:0]}
-	x.calls, x.cmd, x.written = nil, [1]redis.Cmder{}, false
+	x.calls, x.cmds, x.written = nil, x.cmds[:0], false
 	return x
 }
 
 // commands are what the calls send.
 func (x *exchange) commands() []redis.Cmder {
-	cmds := x.cmd[:0]
-	if len(x.calls) > 1 {
-		cmds = make([]redis.Cmder, 0, len(x.calls))
-	}
+	x.cmds = x.cmds[:0]
 	for _, c := range x.calls {
-		cmds = append(cmds, c.cmd)
+		x.cmds = append(x.cmds, c.cmd)
 	}
-	return cmds
+	return x.cmds
 }
 
 // requests are the contexts of the calls. A connection that is being made looks at them, perhaps for longer than the
