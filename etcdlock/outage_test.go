@@ -1,7 +1,6 @@
 package etcdlock_test
 
 import (
-	"log/slog"
 	"strings"
 	"testing"
 
@@ -9,6 +8,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/etcdlock"
 	"github.com/holdfast-go/holdfast/internal/testkit/etcdtest"
+	"github.com/holdfast-go/holdfast/internal/testkit/textlog"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
@@ -16,9 +16,9 @@ import (
 // asking that a release has nothing to do, because its acquisition was under no lease.
 func TestAnOutageEndsWithAnAnswer(t *testing.T) {
 	t.Parallel()
-	server, said := etcdtest.Start(t), &journal{}
+	server, said := etcdtest.Start(t), new(textlog.Log)
 	c := client(t, connect(t, server.Endpoint()), etcdlock.Options{
-		Lease: brief, Logger: slog.New(slog.NewTextHandler(said, nil)),
+		Lease: brief, Logger: said.Logger(),
 	})
 	held, unlock := take(t, c.Lock("held"))
 	server.Freeze()

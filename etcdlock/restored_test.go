@@ -1,9 +1,6 @@
 package etcdlock_test
 
 import (
-	"log/slog"
-	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,26 +8,9 @@ import (
 
 	"github.com/holdfast-go/holdfast/etcdlock"
 	"github.com/holdfast-go/holdfast/internal/testkit/etcdtest"
+	"github.com/holdfast-go/holdfast/internal/testkit/textlog"
 	"github.com/holdfast-go/holdfast/lock"
 )
-
-// journal is a log that a test reads.
-type journal struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (j *journal) Write(line []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(line)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.String()
-}
 
 // A lock that was held when a snapshot was taken, and released since, is there again when that is restored, under the
 // lease of a client that lives and does not hold it. The client deletes it, and says so; nobody else ever would.
@@ -42,9 +22,9 @@ func TestALockThatIsBackAndThatNobodyHolds(t *testing.T) {
 		"its own asks":        func(t *testing.T, owner, _ *etcdlock.Client) { taken(t, owner.Lock("ghost")) },
 	} {
 		t.Run(who, func(t *testing.T) {
-			server, said := etcdtest.Start(t), &journal{}
+			server, said := etcdtest.Start(t), new(textlog.Log)
 			c := client(t, connect(t, server.Endpoint()), etcdlock.Options{
-				Lease: 4 * brief, Logger: slog.New(slog.NewTextHandler(said, nil)),
+				Lease: 4 * brief, Logger: said.Logger(),
 			})
 			held, unlock := take(t, c.Lock("held")) // for which it renews its lease
 			_, release := take(t, c.Lock("ghost"))
@@ -69,9 +49,9 @@ func TestAnEtcdThatIsNotWhatItWas(t *testing.T) {
 		"a later revision": {"--bump-revision=1000000", "--mark-compacted"},
 	} {
 		t.Run(what, func(t *testing.T) {
-			server, said := etcdtest.Start(t), &journal{}
+			server, said := etcdtest.Start(t), new(textlog.Log)
 			c := client(t, connect(t, server.Endpoint()), etcdlock.Options{
-				Lease: never, Logger: slog.New(slog.NewTextHandler(said, nil)),
+				Lease: never, Logger: said.Logger(),
 			})
 			early, unlock := take(t, c.Lock("early"))
 			snapshot := server.Snapshot(t)

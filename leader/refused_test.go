@@ -1,12 +1,9 @@
 package leader_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -15,39 +12,21 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
+	"github.com/holdfast-go/holdfast/internal/testkit/textlog"
 	"github.com/holdfast-go/holdfast/leader"
 	"github.com/holdfast-go/holdfast/redlock"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// lines is a log.
-type lines struct {
-	mu   sync.Mutex // guards text
-	text bytes.Buffer
-}
-
-func (l *lines) Write(line []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(line)
-}
-
-// count is how many lines have a text.
-func (l *lines) count(text string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Count(l.text.String(), text)
-}
-
 // asUser returns a client of a server that is a user with a password, and its log.
-func asUser(t *testing.T, server *redistest.Server, password string) (*rlock.Client, *lines) {
+func asUser(t *testing.T, server *redistest.Server, password string) (*rlock.Client, *textlog.Log) {
 	t.Helper()
-	opts, log := server.Options(), &lines{}
+	opts, log := server.Options(), new(textlog.Log)
 	opts.Username, opts.Password = "candidate", password
 	rdb := redis.NewClient(opts)
 	t.Cleanup(func() { _ = rdb.Close() })
 	client, err := rlock.NewClient(rdb, &rlock.ClientOptions{
-		Lease: time.Second, Logger: slog.New(slog.NewTextHandler(log, nil)),
+		Lease: time.Second, Logger: log.Logger(),
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = client.Close() })
@@ -85,7 +64,7 @@ func TestRunOfACandidateThatRedisRefuses(t *testing.T) {
 		require.NotContains(t, err.Error(), "secret")
 	}
 	require.NoError(t, client.Close()) // which waits for the log
-	require.Equal(t, len(kinds), log.count("holdfast: leader: the campaign failed"))
+	require.Equal(t, len(kinds), log.Count("holdfast: leader: the campaign failed"))
 }
 
 // The same for a candidate of a redlock that a majority of the nodes refuses.
@@ -141,11 +120,11 @@ func TestACandidateThatIsRefusedLater(t *testing.T) {
 	redistest.Eventually(t, time.Minute, func() bool { return e.Err() != nil }, "the refusal is told")
 	var denied *luacall.DeniedError
 	require.ErrorAs(t, e.Err(), &denied)
-	redistest.Eventually(t, time.Minute, func() bool { return log.count(fails) == 1 }, "it is logged")
+	redistest.Eventually(t, time.Minute, func() bool { return log.Count(fails) == 1 }, "it is logged")
 	first := e.Err()
 	redistest.Eventually(t, time.Minute, func() bool { return e.Err() != first }, "it campaigns again")
-	require.Equal(t, 1, log.count(fails), "once")
-	require.Zero(t, log.count(answers))
+	require.Equal(t, 1, log.Count(fails), "once")
+	require.Zero(t, log.Count(answers))
 
 	other, err := rlock.NewClient(server.Client(t), nil)
 	require.NoError(t, err)
@@ -160,6 +139,6 @@ func TestACandidateThatIsRefusedLater(t *testing.T) {
 	stop()
 	require.True(t, errors.Is(<-done, context.Canceled))
 	require.NoError(t, client.Close())
-	require.Equal(t, 1, log.count(fails))
-	require.Equal(t, 1, log.count(answers))
+	require.Equal(t, 1, log.Count(fails))
+	require.Equal(t, 1, log.Count(answers))
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/testkit/pgproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/pgtest"
+	"github.com/holdfast-go/holdfast/internal/testkit/textlog"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/pglock"
 )
@@ -178,8 +179,8 @@ func TestAListenerThatIsRefused(t *testing.T) {
 	of := database(t)
 	user, to := newRole(t, of, "CONNECTION LIMIT 1")
 	pgtest.Run(t, of, "GRANT SELECT, INSERT, UPDATE ON holdfast_lock TO "+user)
-	var said logged
-	opts := pglock.Options{MaxPoll: 50 * time.Millisecond, MaxConns: 1, Logger: said.logger()}
+	var said textlog.Log
+	opts := pglock.Options{MaxPoll: 50 * time.Millisecond, MaxConns: 1, Logger: said.Logger()}
 	c := client(t, pool(t, to), opts)
 	holder := client(t, pool(t, of), pglock.Options{})
 	_, unlock := take(t, within(t), holder.Lock("a"))

@@ -1,13 +1,9 @@
 package pglock_test
 
 import (
-	"bytes"
 	"fmt"
-	"io"
-	"log/slog"
 	"math/rand/v2"
 	"net/url"
-	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -26,26 +22,6 @@ const (
 	renewing  = "WITH due"
 	readying  = "pg_is_in_recovery"
 )
-
-// logged is a log that a test reads.
-type logged struct {
-	mu   sync.Mutex // guards text
-	text bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
-func (l *logged) logger() *slog.Logger { return slog.New(slog.NewTextHandler(io.MultiWriter(l), nil)) }
 
 // newRole makes a user of a database, with its attributes, and returns the connection string of that user.
 func newRole(t testing.TB, of, attributes string) (name, to string) {

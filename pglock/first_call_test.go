@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/pgtest"
+	"github.com/holdfast-go/holdfast/internal/testkit/textlog"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/multilock"
 	"github.com/holdfast-go/holdfast/pglock"
@@ -166,8 +167,8 @@ func TestATableThatIsTakenAwayLater(t *testing.T) {
 // there.
 func TestAServerThatIsAbsent(t *testing.T) {
 	t.Parallel()
-	var said logged
-	proxy, of, c := proxied(t, pglock.Options{Lease: time.Second, Logger: said.logger()})
+	var said textlog.Log
+	proxy, of, c := proxied(t, pglock.Options{Lease: time.Second, Logger: said.Logger()})
 	proxy.Refuse(true)
 	l := c.Lock("a")
 	_, _, err := l.TryLock(within(t))

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/pgtest"
+	"github.com/holdfast-go/holdfast/internal/testkit/textlog"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/pglock"
 )
@@ -102,8 +103,8 @@ func bouncing(t *testing.T, mode string, opts pglock.Options) (of string, p *pgt
 // waiters poll (bug 57).
 func TestADeafListener(t *testing.T) {
 	t.Parallel()
-	var said logged
-	of, a, b := bounced(t, "transaction", pglock.Options{MaxPoll: 100 * time.Millisecond, Logger: said.logger()})
+	var said textlog.Log
+	of, a, b := bounced(t, "transaction", pglock.Options{MaxPoll: 100 * time.Millisecond, Logger: said.Logger()})
 	const text = "delivers no notifications"
 	for _, name := range []string{"a", "b"} {
 		_, unlock := take(t, within(t), forLong(a, name))
@@ -127,9 +128,9 @@ func TestADeafListener(t *testing.T) {
 // releases soon (bug 57).
 func TestAListenerThatWasDeafForAMoment(t *testing.T) {
 	t.Parallel()
-	var said logged
+	var said textlog.Log
 	opts := unpolled
-	opts.Logger = said.logger()
+	opts.Logger = said.Logger()
 	of, pooler, a, b := bouncing(t, "transaction", opts)
 	_, unlock := take(t, within(t), forLong(a, "a"))
 	got := waiter(t, b.Lock("a"))

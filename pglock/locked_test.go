@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/pgtest"
+	"github.com/holdfast-go/holdfast/internal/testkit/textlog"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/pglock"
 )
@@ -131,10 +132,10 @@ func TestABreakBesideWaiters(t *testing.T) {
 func TestRowsThatSomebodyHasLocked(t *testing.T) {
 	t.Parallel()
 	of := database(t)
-	var log logged
+	var log textlog.Log
 	name, to := newRole(t, of, "")
 	psql(t, of, "GRANT SELECT, INSERT, UPDATE ON holdfast_lock TO "+name)
-	c := client(t, pool(t, of), pglock.Options{Lease: 3 * time.Second, Logger: log.logger(), ReleaseTimeout: time.Second})
+	c := client(t, pool(t, of), pglock.Options{Lease: 3 * time.Second, Logger: log.Logger(), ReleaseTimeout: time.Second})
 	held, unlock := take(t, within(t), c.Lock("a"))
 	tx, err := session(t, of).Begin(within(t))
 	require.NoError(t, err)
@@ -157,8 +158,8 @@ func TestRowsThatSomebodyHasLocked(t *testing.T) {
 func TestATableThatSomebodyHasLocked(t *testing.T) {
 	t.Parallel()
 	of := database(t)
-	var log logged
-	c := client(t, pool(t, of), pglock.Options{Lease: 3 * time.Second, Logger: log.logger(), ReleaseTimeout: time.Second})
+	var log textlog.Log
+	c := client(t, pool(t, of), pglock.Options{Lease: 3 * time.Second, Logger: log.Logger(), ReleaseTimeout: time.Second})
 	held, unlock := take(t, within(t), c.Lock("a"))
 	taken(t, c.Lock("other"))
 	tx, err := session(t, of).Begin(within(t))

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/pgtest"
+	"github.com/holdfast-go/holdfast/internal/testkit/textlog"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/pglock"
 )
@@ -38,8 +39,8 @@ func TestMessagesThatCannotBeSent(t *testing.T) {
 			of := database(t)
 			user, to := newRole(t, of, "")
 			pgtest.Run(t, of, "GRANT SELECT, INSERT, UPDATE ON holdfast_lock TO "+user)
-			var said logged
-			opts := pglock.Options{MaxPoll: 50 * time.Millisecond, Logger: said.logger()}
+			var said textlog.Log
+			opts := pglock.Options{MaxPoll: 50 * time.Millisecond, Logger: said.Logger()}
 			a, b := client(t, pool(t, to), opts), client(t, pool(t, to), opts)
 			_, unlock := take(t, within(t), forLong(a, "heard"))
 			got := waiter(t, b.Lock("heard"))

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/pgtest"
+	"github.com/holdfast-go/holdfast/internal/testkit/textlog"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/multilock"
 	"github.com/holdfast-go/holdfast/pglock"
@@ -21,8 +22,8 @@ func TestAWarningIsNoRefusal(t *testing.T) {
 	pgtest.Run(t, of, `CREATE FUNCTION warns() RETURNS trigger LANGUAGE plpgsql AS
 		$$ BEGIN RAISE WARNING 'lock % changes', NEW.name; RETURN NEW; END $$;
 		CREATE TRIGGER warns BEFORE INSERT OR UPDATE ON holdfast_lock FOR EACH ROW EXECUTE FUNCTION warns()`)
-	var said logged
-	c := client(t, pool(t, of), pglock.Options{Lease: time.Second, Logger: said.logger()})
+	var said textlog.Log
+	c := client(t, pool(t, of), pglock.Options{Lease: time.Second, Logger: said.Logger()})
 	taken(t, c.Lock("a"))
 	_, unlock, err := c.Lock("a").TryLock(within(t))
 	require.NoError(t, err)
@@ -50,8 +51,8 @@ func TestTransactionIDsThatRunLow(t *testing.T) {
 	server := pgtest.Start(t, "wal_level=logical")
 	migrate(t, server.URL())
 	server.Run(t, "CREATE TABLE work (n int)")
-	var said logged
-	c := client(t, pool(t, server.URL()), pglock.Options{Logger: said.logger()})
+	var said textlog.Log
+	c := client(t, pool(t, server.URL()), pglock.Options{Logger: said.Logger()})
 	ages := func() lock.Finding { return finding(t, c, "ids") }
 	require.Equal(t, lock.LevelOK, ages().Level, ages().Text)
 	server.Age(t, 2_107_483_700+1000)

@@ -2,9 +2,7 @@ package redlock_test
 
 import (
 	"context"
-	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -13,6 +11,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
+	"github.com/holdfast-go/holdfast/internal/testkit/textlog"
 	"github.com/holdfast-go/holdfast/redlock"
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -96,9 +95,9 @@ func TestLongerLeasesBesideShorterOnes(t *testing.T) {
 func TestALeaseLongerThanTheGuardIsWarnedOf(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, 3)
-	var log logged
+	var log textlog.Log
 	old := options(time.Second)
-	old.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	old.Logger = log.Logger()
 	oldLock := redlock.New(l.client(l.direct(), old), "mixed")
 	once(t, oldLock)
 	_, unlock := take(t, redlock.New(l.client(l.direct(), options(time.Minute)), "mixed"))
@@ -109,24 +108,6 @@ func TestALeaseLongerThanTheGuardIsWarnedOf(t *testing.T) {
 	}
 	require.NoError(t, unlock())
 	require.Equal(t, 1, strings.Count(log.String(), "RestartGuard"), log.String())
-}
-
-// logged is a log that several goroutines write.
-type logged struct {
-	mu   sync.Mutex // guards text
-	text strings.Builder
-}
-
-func (l *logged) Write(line []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(line)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }
 
 // givesNothingAway asserts that nobody reaches a quorum while the holder's hold may be live.

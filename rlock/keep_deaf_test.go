@@ -1,10 +1,6 @@
 package rlock_test
 
 import (
-	"bytes"
-	"log/slog"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -12,26 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
+	"github.com/holdfast-go/holdfast/internal/testkit/textlog"
 	"github.com/holdfast-go/holdfast/rlock"
 )
-
-// deafLog is a log that is read while it is written.
-type deafLog struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *deafLog) Write(line []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(line)
-}
-
-func (l *deafLog) count(text string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Count(l.text.String(), text)
-}
 
 // Defect G45: a client whose user may not listen to those who want its locks keeps none, and says so once.
 func TestAClientThatMayNotListenKeepsNothing(t *testing.T) {
@@ -45,9 +24,9 @@ func TestAClientThatMayNotListenKeepsNothing(t *testing.T) {
 			server := redistest.Start(t)
 			rdb := redis.NewClient(deniedUser(t, server, rules...))
 			t.Cleanup(func() { _ = rdb.Close() })
-			log := new(deafLog)
+			log := new(textlog.Log)
 			client, err := rlock.NewClient(rdb, &rlock.ClientOptions{
-				Lease: keepLease, Logger: slog.New(slog.NewTextHandler(log, nil)),
+				Lease: keepLease, Logger: log.Logger(),
 			})
 			require.NoError(t, err)
 			t.Cleanup(func() { _ = client.Close() })
@@ -55,7 +34,7 @@ func TestAClientThatMayNotListenKeepsNothing(t *testing.T) {
 			const line = "no lock is kept"
 			redistest.Eventually(t, time.Minute, func() bool {
 				require.NoError(t, timeLock(t, t.Context(), lock).unlock())
-				return log.count(line) > 0
+				return log.Count(line) > 0
 			}, "the log does not say that no lock is kept")
 			redistest.Eventually(t, time.Minute, func() bool { return client.Stats().Kept == 0 }, "a lock is kept")
 			for range 20 {
@@ -63,8 +42,8 @@ func TestAClientThatMayNotListenKeepsNothing(t *testing.T) {
 				require.Zero(t, client.Stats().Kept)
 				require.Zero(t, server.Client(t).Exists(t.Context(), "n").Val())
 			}
-			require.Equal(t, 1, log.count(line))
-			require.Equal(t, 1, log.count("+subscribe &holdfast_wanted:*"))
+			require.Equal(t, 1, log.Count(line))
+			require.Equal(t, 1, log.Count("+subscribe &holdfast_wanted:*"))
 		})
 	}
 }

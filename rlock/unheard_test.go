@@ -1,38 +1,25 @@
 package rlock_test
 
 import (
-	"bytes"
 	"context"
-	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
+	"github.com/holdfast-go/holdfast/internal/testkit/textlog"
 	"github.com/holdfast-go/holdfast/multilock"
 	"github.com/holdfast-go/holdfast/rlock"
 	"github.com/holdfast-go/holdfast/rwlock"
 )
 
 // logged is what a client logs.
-type logged struct {
-	mu   sync.Mutex // guards text
-	text bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
+type logged struct{ textlog.Log }
 
 func (l *logged) warnings(about string) (lines []string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for line := range strings.Lines(l.text.String()) {
+	for line := range strings.Lines(l.String()) {
 		if strings.Contains(line, "level=WARN") && strings.Contains(line, about) {
 			lines = append(lines, line)
 		}
@@ -45,7 +32,7 @@ func loggedClient(t *testing.T, opts *redis.Options, o rlock.ClientOptions) (*rl
 	rdb := redis.NewClient(opts)
 	t.Cleanup(func() { _ = rdb.Close() })
 	l := &logged{}
-	o.Logger = slog.New(slog.NewTextHandler(l, nil))
+	o.Logger = l.Logger()
 	client, err := rlock.NewClient(rdb, &o)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = client.Close() })

@@ -1,11 +1,8 @@
 package semaphore_test
 
 import (
-	"bytes"
 	"context"
-	"log/slog"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -13,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
+	"github.com/holdfast-go/holdfast/internal/testkit/textlog"
 	"github.com/holdfast-go/holdfast/rlock"
 	"github.com/holdfast-go/holdfast/semaphore"
 )
@@ -84,9 +82,9 @@ func received[T any](t *testing.T, from <-chan T) T {
 func TestNoCapacityIsSaidByEveryCallAndLoggedOnce(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
-	log := &lines{}
+	log := new(textlog.Log)
 	client, err := rlock.NewClient(l.server.Client(t), &rlock.ClientOptions{
-		Logger: slog.New(slog.NewTextHandler(log, nil)), MaxPoll: 20 * time.Millisecond,
+		Logger: log.Logger(), MaxPoll: 20 * time.Millisecond,
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
@@ -102,30 +100,11 @@ func TestNoCapacityIsSaidByEveryCallAndLoggedOnce(t *testing.T) {
 			}
 		})
 	}
-	redistest.Eventually(t, patience, func() bool { return log.count(l.name) > 0 }, "it is not logged")
+	redistest.Eventually(t, patience, func() bool { return log.Count(l.name) > 0 }, "it is not logged")
 	redistest.Eventually(t, patience, func() bool { return client.Stats().Waiters == 3 }, "they wait")
-	require.Never(t, func() bool { return log.count(l.name) > 1 }, 200*time.Millisecond, 20*time.Millisecond)
+	require.Never(t, func() bool { return log.Count(l.name) > 1 }, 200*time.Millisecond, 20*time.Millisecond)
 	cancel()
 	waiters.Wait()
-}
-
-// lines are a log.
-type lines struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-// count is how many lines have a text.
-func (l *lines) count(text string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Count(l.text.String(), text)
 }
 
 func TestBadCapacities(t *testing.T) {
@@ -145,9 +124,9 @@ func TestNoCapacityIsSaidBesideAWaiter(t *testing.T) {
 		t.Run(strconv.FormatInt(waits, 10), func(t *testing.T) {
 			t.Parallel()
 			l := newLab(t, nil)
-			log := &lines{}
+			log := new(textlog.Log)
 			client, err := rlock.NewClient(l.server.Client(t), &rlock.ClientOptions{
-				Logger: slog.New(slog.NewTextHandler(log, nil)),
+				Logger: log.Logger(),
 			})
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, client.Close()) })
@@ -159,7 +138,7 @@ func TestNoCapacityIsSaidBesideAWaiter(t *testing.T) {
 					t.Error("there are no permits")
 				}
 			})
-			redistest.Eventually(t, patience, func() bool { return log.count(l.name) > 0 }, "nobody was refused")
+			redistest.Eventually(t, patience, func() bool { return log.Count(l.name) > 0 }, "nobody was refused")
 			for _, n := range []int64{1, 2, 3, 4} {
 				_, _, err := s.TryAcquire(l.bounded(), n)
 				require.ErrorIs(t, err, semaphore.ErrNoCapacity, n)

@@ -1,12 +1,9 @@
 package gocronlock_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"log/slog"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -20,6 +17,7 @@ import (
 	"github.com/holdfast-go/holdfast/adapters/gocronlock"
 	"github.com/holdfast-go/holdfast/holdfasttest"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
+	"github.com/holdfast-go/holdfast/internal/testkit/textlog"
 	"github.com/holdfast-go/holdfast/leader"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/rlock"
@@ -211,8 +209,8 @@ func TestAnElectorThatRedisRefuses(t *testing.T) {
 	opts.Username, opts.Password = "cron", "secret"
 	rdb := redis.NewClient(opts)
 	t.Cleanup(func() { _ = rdb.Close() })
-	var log lines
-	client, err := rlock.NewClient(rdb, &rlock.ClientOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	var log textlog.Log
+	client, err := rlock.NewClient(rdb, &rlock.ClientOptions{Logger: log.Logger()})
 	require.NoError(t, err)
 	e := gocronlock.NewElector(leader.New(rlock.New(client, "cron")))
 	redistest.Eventually(t, time.Minute, func() bool {
@@ -229,24 +227,6 @@ func TestAnElectorThatRedisRefuses(t *testing.T) {
 	redistest.Eventually(t, time.Minute, func() bool { return e.IsLeader(t.Context()) == nil }, "it leads")
 	require.NoError(t, e.Close())
 	require.NoError(t, client.Close())
-}
-
-// lines is a log.
-type lines struct {
-	mu   sync.Mutex // guards text
-	text bytes.Buffer
-}
-
-func (l *lines) Write(line []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(line)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }
 
 // On a real server, of two schedulers one runs the job: when both come at the same time, and when the second one comes

@@ -2,9 +2,7 @@ package postgres_test
 
 import (
 	"context"
-	"log/slog"
 	"net"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,6 +13,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/testkit/conformance"
 	"github.com/holdfast-go/holdfast/internal/testkit/pgtest"
+	"github.com/holdfast-go/holdfast/internal/testkit/textlog"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/pglock"
 )
@@ -63,26 +62,6 @@ func (m *metered) Write(p []byte) (int, error) {
 	return m.Conn.Write(p)
 }
 
-// told is what clients logged.
-type told struct {
-	mu   sync.Mutex // guards text
-	text strings.Builder
-}
-
-func (l *told) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *told) has(text string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Contains(l.text.String(), text)
-}
-
-func (l *told) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
-
 // A client behind a pooler hears nothing, and asks. Beside two that hear of each release at once it has its turns: the
 // lock is reserved for it where it was passed over. One turn against 141 and 144 is what it once had, and one against ten
 // while others only left it room. (defect G21)
@@ -91,13 +70,13 @@ func TestAClientThatHearsNothingHasItsTurns(t *testing.T) {
 	server := pgtest.Start(t)
 	migrate(t, server.URL())
 	bouncer := pgtest.StartBouncer(t, server, "transaction")
-	var said told
+	var said textlog.Log
 	of := []string{bouncer.To(server.URL()), server.URL(), server.URL()}
 	ctx, stop := context.WithCancel(within(t))
 	var turns [3]atomic.Int64
 	var all sync.WaitGroup
 	for i := range of {
-		l := client(t, of[i], pglock.Options{Logger: said.logger()}).Lock("a")
+		l := client(t, of[i], pglock.Options{Logger: said.Logger()}).Lock("a")
 		all.Go(func() {
 			for ctx.Err() == nil {
 				_ = l.Do(ctx, func(context.Context) error {
@@ -108,7 +87,7 @@ func TestAClientThatHearsNothingHasItsTurns(t *testing.T) {
 			}
 		})
 	}
-	eventually(t, func() bool { return said.has("delivers no notifications") }, "it knows that it hears nothing")
+	eventually(t, func() bool { return said.Count("delivers no notifications") > 0 }, "it knows that it hears nothing")
 	var before [3]int64
 	for i := range turns {
 		before[i] = turns[i].Load()

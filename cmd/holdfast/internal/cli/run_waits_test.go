@@ -3,11 +3,9 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -15,26 +13,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/holdfast-go/holdfast/internal/testkit/textlog"
 	"github.com/holdfast-go/holdfast/rlock"
 )
-
-// paper is a writer that one goroutine writes to and another reads.
-type paper struct {
-	mu   sync.Mutex // guards text
-	text bytes.Buffer
-}
-
-func (p *paper) Write(text []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.text.Write(text)
-}
-
-func (p *paper) String() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.text.String()
-}
 
 // A run that waits says so after a second, and then every half minute and no more often, however Redis answers; and
 // nothing once it has the lock (defect F17).
@@ -69,7 +50,7 @@ func TestAWaitIsToldAfterASecondAndThenEveryHalfMinute(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				conn := &connection{at: "redis.example.com:6379", muted: new(atomic.Bool)}
-				var out paper
+				var out textlog.Log
 				lines := func() int { synctest.Wait(); return strings.Count(out.String(), "\n") }
 				ended := new(runFlags).tell(t.Context(), &out, conn, "order:1", lockable{look: test.look})
 				begun := time.Now()
@@ -97,7 +78,7 @@ func TestNoWordOfAShortOrAQuietWait(t *testing.T) {
 		conn := &connection{muted: new(atomic.Bool)}
 		looked := 0
 		lock := lockable{look: func(context.Context) (rlock.Info, error) { looked++; return rlock.Info{}, nil }}
-		var out paper
+		var out textlog.Log
 		ended := new(runFlags).tell(t.Context(), &out, conn, "order:1", lock)
 		time.Sleep(400 * time.Millisecond)
 		ended()
