@@ -31,15 +31,20 @@ func TestHurry(t *testing.T) {
 	})
 }
 
+// slowly has renewals take a second.
+func (k *kennel) slowly() {
+	k.set(func(ctx context.Context, shard string, due []*Lease, results []Result) {
+		time.Sleep(time.Second)
+		renewAll(ctx, shard, due, results)
+	})
+}
+
 // A lease that is hurried while it is being renewed is renewed once more: what it is hurried for may have happened after
 // the answer. It is renewed as ever after that.
 func TestHurryDuringARenewal(t *testing.T) {
 	inKennel(t, nil, func(t *testing.T, k *kennel) {
 		l := &Lease{}
-		k.set(func(ctx context.Context, shard string, due []*Lease, results []Result) {
-			time.Sleep(time.Second)
-			renewAll(ctx, shard, due, results)
-		})
+		k.slowly()
 		k.Renew(l, 0, testLease)
 		k.sleepTo(testPeriod / 8)
 		k.Hurry(l)
@@ -59,10 +64,7 @@ func TestHurryDuringARenewal(t *testing.T) {
 func TestRefresh(t *testing.T) {
 	inKennel(t, nil, func(t *testing.T, k *kennel) {
 		l := &Lease{}
-		k.set(func(ctx context.Context, shard string, due []*Lease, results []Result) {
-			time.Sleep(time.Second)
-			renewAll(ctx, shard, due, results)
-		})
+		k.slowly()
 		k.Renew(l, 0, testLease)
 		k.sleepTo(testPeriod / 8)
 		k.Refresh(l)

@@ -135,20 +135,16 @@ func (w *Watchdog) Guard(l *Lease, validUntil time.Duration) {
 
 // Hurry has l renewed at once, unless l is guarded. If a renewal is under way, another one follows it: what l is
 // hurried for may have happened after the answer of the first.
-func (w *Watchdog) Hurry(l *Lease) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.state == live && l.renewed {
-		l.renewAt = 0
-		w.armLocked(l)
-	}
-}
+func (w *Watchdog) Hurry(l *Lease) { w.soon(l, true) }
 
 // Refresh has l renewed at once, unless l is guarded, or a renewal is under way: that one is as good.
-func (w *Watchdog) Refresh(l *Lease) {
+func (w *Watchdog) Refresh(l *Lease) { w.soon(l, false) }
+
+// soon has l renewed at once, and once more if it is being renewed.
+func (w *Watchdog) soon(l *Lease, again bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.state == live && l.renewed && l.renewAt != asked {
+	if l.state == live && l.renewed && (again || l.renewAt != asked) {
 		l.renewAt = 0
 		w.armLocked(l)
 	}

@@ -107,13 +107,19 @@ func (g *Grant) doubted() int32 {
 	return g.doubts
 }
 
-// verified takes in that the store has answered a question that was sent after so many hints. It reports false if there
-// were more meanwhile: then the grant may have been broken after the answer.
-func (g *Grant) verified(hints int32) bool {
+// asks notes that the store is about to be asked: the answer is one to all hints so far.
+func (g *Grant) asks() {
 	g.key.mu.Lock()
 	defer g.key.mu.Unlock()
-	if g.doubts > hints {
-		g.doubts = 1
+	g.doubts = 1
+}
+
+// verified takes in the answer. It reports false if a hint came after the question: then the grant may have been broken
+// after the answer.
+func (g *Grant) verified() bool {
+	g.key.mu.Lock()
+	defer g.key.mu.Unlock()
+	if g.doubts > 1 {
 		return false
 	}
 	g.doubts = 0
@@ -125,9 +131,7 @@ func (g *Grant) verified(hints int32) bool {
 func (e *Engine) verify(g *Grant) {
 	limit := e.sender.Limit(e.cfg.Lease)
 	e.sender.Retry(background, g.Lease.ValidUntil(), func() request.Next {
-		g.key.mu.Lock()
-		hints := g.doubts
-		g.key.mu.Unlock()
+		g.asks()
 		all := []store.Renewal{{
 			Proto: g.proto, ID: g.id, TTL: max(g.Lease.ValidUntil()-e.clock.Now(), 0) + time.Millisecond,
 		}}
@@ -141,7 +145,7 @@ func (e *Engine) verify(g *Grant) {
 		default:
 			return request.Later
 		}
-		if !g.verified(hints) && !g.Over() {
+		if !g.verified() && !g.Over() {
 			return request.Later
 		}
 		return request.Settled

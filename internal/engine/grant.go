@@ -31,7 +31,7 @@ type Grant struct {
 	portion *localqueue.Portion // what it is one of; nil: of nothing
 	spare   int16               // how many numbers right above fence are for those to whom it is passed
 	suspect bool                // a message said that somebody released the lock (see suspect), or broke it
-	doubts  int32               // hints since the store began to be asked whether it stands; 0: it is not asked
+	doubts  int32               // hints that the question under way answers, and that came after it; 0: none is
 	unkept  bool                // it was asked for with Keep, and is not kept because others want the name; constant
 	kept    *kept               // what one has that may be idle; nil: it may not (see keeper.go)
 }
@@ -54,7 +54,7 @@ func (e *Engine) host() hold.Host {
 			return e.lostError(leased(&g.Lease).proto, reason, cause)
 		},
 		Expire: func(g *hold.Grant, reason hold.Reason, ended hold.Ended) {
-			e.ender.Add(func() { leased(&g.Lease).lost(reason, ended) })
+			e.ender.Add(func() { leased(&g.Lease).lost(reason, ended, nil) })
 		},
 		Free:     func(last *hold.Hold) { grantOf(last).free(last) },
 		Soon:     e.ender.Add,
@@ -424,11 +424,12 @@ func (g *Grant) ending(reason hold.Reason, err error) (rest func()) {
 	if !ok {
 		return nil
 	}
-	return func() { g.lost(reason, ended) }
+	return func() { g.lost(reason, ended, nil) }
 }
 
-// lost does what is left to do for a grant that was lost.
-func (g *Grant) lost(reason hold.Reason, ended hold.Ended) {
+// lost does what is left to do for a grant that was lost. The unlock that found the loss tells its own observer at once,
+// as any unlock does; those of the others wait for nobody.
+func (g *Grant) lost(reason hold.Reason, ended hold.Ended, own *hold.Owner) {
 	e := g.engine()
 	e.watchdog.Lose(&g.Lease)
 	ended.Contexts()
@@ -437,6 +438,7 @@ func (g *Grant) lost(reason hold.Reason, ended hold.Ended) {
 	for range ended.Losers {
 		e.events.lost(ended.Cause)
 	}
+	Ended(own, ended.Cause)
 	e.events.ended(ended.Owners, ended.Cause)
 }
 

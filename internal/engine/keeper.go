@@ -95,7 +95,7 @@ func (r *keeper) may(name string, now time.Duration) bool {
 }
 
 // taken notes that a request for a name that is kept, or would be, was refused because another client had it, and that
-// its process is not one that keeps it. A client that asked for it is known (backOff).
+// the process of that client does not keep it. A client that asked for it is known (backOff).
 func (r *keeper) taken(name string, now time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

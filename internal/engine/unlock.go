@@ -72,7 +72,7 @@ func (g *Grant) part(l *hold.Level, open bool) (at time.Duration, last bool, err
 		err = parted.Ended.Cause
 	case hold.FoundLost:
 		err = parted.Ended.Cause
-		g.foundLost(l, parted.Ended)
+		g.lost(hold.Expired, parted.Ended, l.Owner())
 	}
 	at = parted.At
 	if l.End(parted.Ended.Cause) {
@@ -89,21 +89,6 @@ func (g *Grant) part(l *hold.Level, open bool) (at time.Duration, last bool, err
 		Ended(l.Owner(), err)
 	}
 	return 0, false, err
-}
-
-// foundLost does what is left to do for a grant that the unlock of a level found lost. The caller's own observer is
-// told at once, as of any unlock; those of the others wait for nobody.
-func (g *Grant) foundLost(l *hold.Level, ended hold.Ended) {
-	e := g.engine()
-	e.watchdog.Lose(&g.Lease)
-	ended.Contexts()
-	e.sender.Disown(g.disowned(0))
-	g.key.drop(g)
-	for range ended.Losers {
-		e.events.lost(ended.Cause)
-	}
-	Ended(l.Owner(), ended.Cause)
-	e.events.ended(ended.Owners, ended.Cause)
 }
 
 // notHeld makes the error of a call for which the Hold, or a level of it, is no more.
