@@ -6,9 +6,8 @@
 //	REDIS_URL=redis://localhost:6379 go run ./examples/quickstart
 //
 // Without REDIS_URL it starts a Redis-compatible server in this process, or on a 32-bit system the Redis that is
-// installed. For a cluster give a URL with
-// more addresses (redis://a:6379?addr=b:6379), for Sentinel one with the name of its master
-// (redis://sentinel:26379?master_name=mymaster).
+// installed. For a cluster give a URL with more addresses (redis://a:6379?addr=b:6379), for Sentinel one with the name
+// of its master (redis://sentinel:26379?master_name=mymaster).
 package main
 
 import (

@@ -192,7 +192,7 @@ func init() {
 			old:  "least(l.polled, clock_timestamp() + interval '1 second')", new: "l.polled",
 			in: pgstore, by: "^TestALockIsReserved$",
 		}, {
-			name: "PostgreSQL: a waiter that hears nothing is passed over by whoever comes",
+			name: "PostgreSQL: a waiter that hears nothing is passed over by any client that asks",
 			file: pgstore + "/turns.go", old: "seen && was != id", new: "seen || was != id",
 			in: pgstore, by: "^TestAWaiterThatWasPassedOver$",
 		}, {

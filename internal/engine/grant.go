@@ -427,8 +427,8 @@ func (g *Grant) ending(reason hold.Reason, err error) (rest func()) {
 	return func() { g.lost(reason, ended, nil) }
 }
 
-// lost does what is left to do for a grant that was lost. The unlock that found the loss tells its own observer at once,
-// as any unlock does; those of the others wait for nobody.
+// lost does what is left to do for a grant that was lost. The unlock that found the loss tells its own observer at
+// once, as any unlock does; those of the others wait for nobody.
 func (g *Grant) lost(reason hold.Reason, ended hold.Ended, own *hold.Owner) {
 	e := g.engine()
 	e.watchdog.Lose(&g.Lease)

@@ -72,9 +72,9 @@ type Store interface {
 	Wait()
 }
 
-// A Teller is a store by which a client tells another one that it has broken a hold of it. A store that sees by itself
-// that a hold is gone, and says so by [Host] Gone, is none. Nor is a store without messages: the holder then learns of
-// a break with its next renewal.
+// A Teller is a store that carries a message from a client which has broken a hold to the client which had it. A store
+// that sees by itself that a hold is gone, and says so by [Host] Gone, is none. Nor is a store without messages: the
+// holder then learns of a break with its next renewal.
 type Teller interface {
 	// TellBroken has [Host] Broken called for the client of an id, if that listens. A message may be lost.
 	TellBroken(ctx context.Context, key, id string)

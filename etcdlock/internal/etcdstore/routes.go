@@ -217,8 +217,8 @@ func (l *routes) open(ctx context.Context, endpoint string) *route {
 	return one
 }
 
-// ready waits until a connection that has answered says that it is ready, which it does a moment later: take would
-// leave it otherwise, as one that has to be made anew.
+// ready waits until a connection that has answered reports that it is ready, which it does a moment later. Otherwise
+// take would conclude that it is broken, and leave it.
 func ready(ctx context.Context, conn *grpc.ClientConn) {
 	for now := conn.GetState(); now == connectivity.Connecting; now = conn.GetState() {
 		if !conn.WaitForStateChange(ctx, now) {

@@ -28,8 +28,7 @@ const (
 // not. Seeds that the map names are no different from its other nodes from then on. When the one that answered fails,
 // nothing is known any more.
 //
-// The mutex is taken alone. The goroutines are those of the race, which
-// end with its time limit or with joined.
+// The mutex is taken alone. The goroutines are those of the race, which end with its time limit or with joined.
 type seeds struct {
 	addrs  []string
 	limit  time.Duration // of the race

@@ -15,8 +15,8 @@ import (
 // would end the connection.
 type exchange struct {
 	calls []*call
-	cmds  []redis.Cmder // theirs
-	lone  sending       // by which the command of a lone call is sent, as most are
+	cmds  []redis.Cmder // of the calls, in their order
+	lone  sending       // by which the command is sent if there is one call, as mostly
 
 	mu      sync.Mutex // guards all below; a cluster client writes to several nodes at a time
 	written bool
@@ -24,8 +24,8 @@ type exchange struct {
 	void    bool
 }
 
-// spent returns the memory for the next exchange, which is that of x if it carried a lone call and failed with nothing:
-// then go-redis has read the answer, and does not look at it any more.
+// spent returns the memory for the next exchange. It is that of x, if x carried a lone call that was answered without
+// an error: then go-redis does not look at it any more.
 func (x *exchange) spent(failure error) *exchange {
 	if failure != nil || len(x.calls) != 1 || x.stayed != nil {
 		return new(exchange)

@@ -42,9 +42,7 @@ func (found *Site) Name() string { return pgx.Identifier{found.Schema, found.Tab
 
 // Reserves reports that a lock can be reserved for clients that hear of no release.
 func (found *Site) Reserves() bool {
-	return !slices.ContainsFunc(changes.optional(), func(name string) bool {
-		return !slices.ContainsFunc(found.Columns, func(c string) bool { return strings.HasPrefix(c, name+" ") })
-	})
+	return slices.ContainsFunc(found.Columns, func(c string) bool { return strings.HasPrefix(c, "polled ") })
 }
 
 // look asks, by a connection, what is there.

@@ -26,7 +26,7 @@ const (
 type turns struct {
 	id     string            // of the grant that was seen last
 	since  time.Duration     // when it was seen first
-	last   map[string]string // the grant that each client was seen to have, since this client's last turn
+	last   map[string]string // the grant that each client was seen to have, since its own last turn; nil if passed
 	passed bool              // one of them had another turn meanwhile
 }
 
@@ -35,16 +35,22 @@ func (t *turns) see(id string, now time.Duration) time.Duration {
 	if id != t.id {
 		t.id, t.since = id, now
 	}
-	if of := store.ClientOf(id); of != "" {
-		if was, seen := t.last[of]; seen && was != id {
-			t.passed = true
-		}
-		if t.last == nil {
-			t.last = make(map[string]string)
-		}
-		t.last[of] = id
+	if of := store.ClientOf(id); of != "" && !t.passed {
+		t.note(of, id)
 	}
 	return t.pause(now)
+}
+
+// note takes in that a client has the grant of an id.
+func (t *turns) note(client, id string) {
+	if was, seen := t.last[client]; seen && was != id {
+		t.passed, t.last = true, nil
+		return
+	}
+	if t.last == nil {
+		t.last = make(map[string]string)
+	}
+	t.last[client] = id
 }
 
 // pause is how soon to ask again: when the hold that was seen last has lasted half as long again.

@@ -10,21 +10,21 @@ import (
 )
 
 // A waiter that hears nothing was passed over when one of the others has had another turn: it does not come before
-// anybody who waits as long.
+// a waiter that waits as long.
 func TestAWaiterThatWasPassedOver(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		seen   []string
 		passed bool
 	}{
-		"nobody has the lock":             {[]string{"", ""}, false},
-		"one holds for long":              {[]string{"a:1", "a:1", "a:1"}, false},
-		"one after the other":             {[]string{"a:1", "b:1", "c:1"}, false},
-		"one comes again":                 {[]string{"a:1", "b:1", "a:2"}, true},
-		"one alone":                       {[]string{"a:1", "a:2"}, true},
-		"one that was passed over before": {[]string{"a:1", "a:2", "b:1"}, true},
-		"free in between":                 {[]string{"a:1", "", "a:1"}, false},
-		"it is nobody's":                  {[]string{"x", "y", "x"}, false},
+		"nobody has the lock":                  {[]string{"", ""}, false},
+		"one holds for long":                   {[]string{"a:1", "a:1", "a:1"}, false},
+		"one after the other":                  {[]string{"a:1", "b:1", "c:1"}, false},
+		"one comes again":                      {[]string{"a:1", "b:1", "a:2"}, true},
+		"one alone":                            {[]string{"a:1", "a:2"}, true},
+		"a waiter that was passed over before": {[]string{"a:1", "a:2", "b:1"}, true},
+		"free in between":                      {[]string{"a:1", "", "a:1"}, false},
+		"it is nobody's":                       {[]string{"x", "y", "x"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var seen turns

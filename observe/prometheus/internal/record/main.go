@@ -2,10 +2,10 @@
 //
 //	go run ./observe/prometheus/internal/record -o deploy/prometheus/recorded
 //
-// For each store and each outage it starts a server, and three programs that lock there: one that only tries, one that
-// waits briefly, and one that holds. All of them run at the same time, and in real time: a quarter of an hour. Each is
-// scraped as a Prometheus would, and every series that the alerts read is written down, with the alerts that must fire
-// then.
+// For each store and each outage it starts a server, and three programs that lock there: the first only tries, the
+// second waits briefly, and the third holds. All of them run at the same time, and in real time: a quarter of an hour.
+// Each is scraped as a Prometheus would, and every series that the alerts read is written down, with the alerts that
+// must fire then.
 //
 // Record anew, on a machine that has little else to do, when a metric, an alert or what a client counts has changed.
 // The test of package deploy runs what is recorded.

@@ -9,8 +9,8 @@
 --
 -- A clock that was set back since the end was named would come to it by that step later: so there is a bound from now on.
 --
--- A lock that a client wants which hears of no release is reserved for such clients until it will have asked: it has no
--- id, and is not free until then.
+-- Where a client that hears of no release has noted that it wants the lock, the lock is reserved for such clients until
+-- that one will have asked: it has no id, and is not free until then.
 --
 -- $1: name, $2: id, $3: until when the lock is retained, in microseconds (0: not), $4: as which id, $5: channel,
 -- $6: for how long at most, in microseconds
