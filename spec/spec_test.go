@@ -84,6 +84,14 @@ func searches() []search {
 			"etcd", "a key that is used again, late copies", "CALM IDS=2", "CALM IDS=3",
 			[]string{"BARE_RELEASE", "OWN_KEY", "NOT_FIRST", "SEAL_LATER", "BACK_EARLY"},
 		},
+		{
+			"zookeeper", "sessions that end, a server that dies, an election, stops", "IDS=1 LEASE=2", "IDS=1 LEASE=3",
+			[]string{"WRITE_PROVES LEASE=3", "PONG_PROVES LEASE=3", "NO_WRITE", "FROM_ANSWER", "NO_END"},
+		},
+		{
+			"zookeeper", "several acquisitions, answers that are late", "CALM IDS=2", "CALM IDS=3",
+			[]string{"FRESH_XIDS", "NOT_FIRST"},
+		},
 	}
 }
 

@@ -1,0 +1,9 @@
+package zkstore
+
+import (
+	"testing"
+
+	"github.com/holdfast-go/holdfast/internal/testkit/zktest"
+)
+
+func TestMain(m *testing.M) { zktest.Main(m) }
