@@ -109,7 +109,8 @@ func (e *LostError) Unwrap() error { return e.Err }
 // ReleaseError says that a hold was valid until its unlock, and that the store has not confirmed the release: it did
 // not answer within ReleaseTimeout, or it refused. The hold is over here all the same, and its context has ended. In
 // the background the release is sent again and again, until the store confirms it or the lease has ended. A hold of
-// package etcdlock has no lease of its own: Until is zero, and the release is sent until the Client is closed.
+// package etcdlock or zklock has no lease of its own: Until is zero, and the release is sent until the Client is
+// closed.
 //
 // It matches ErrUnconfirmed, and nothing that Err matches: errors.Is and errors.As do not look into Err, so that
 // no caller takes the error for one of a call that did nothing.

@@ -24,6 +24,7 @@ var general = []string{
 	// What the tests of every store use.
 	"internal/testkit/conformance", "internal/testkit/etcdtest", "internal/testkit/pgtest", "internal/testkit/role",
 	"internal/testkit/servers", "internal/testkit/stamp", "internal/testkit/turns", "internal/testkit/witness",
+	"internal/testkit/zktest",
 }
 
 // A lock on one store must not link the client of another: what serves every store imports no database.

@@ -18,9 +18,9 @@ type Locker interface {
 }
 
 // Provider makes handles on locks by their names. The client of every store is one: *rlock.Client and *redlock.Client
-// on Redis, *pglock.Client on PostgreSQL, *etcdlock.Client on etcd. So a program chooses its store where it makes the
-// client, and the rest of it knows names and this interface. What a store lacks, its client's Lock refuses by an
-// *ArgumentError of the first call.
+// on Redis, *pglock.Client on PostgreSQL, *etcdlock.Client on etcd, *zklock.Client on ZooKeeper. So a program chooses
+// its store where it makes the client, and the rest of it knows names and this interface. What a store lacks, its
+// client's Lock refuses by an *ArgumentError of the first call.
 type Provider interface {
 	Lock(name string, opts ...Option) *Lock
 }

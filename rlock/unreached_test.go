@@ -156,7 +156,7 @@ var unreachedCalls = map[string]unreachedCall{
 }
 
 // Of servers that were never reached each call keeps its limit, and so does Close, which has nothing to release:
-// whatever was asked for was certainly not sent. The limits are of docs/when-redis-is-down.md, and twice as long here.
+// whatever was asked for was certainly not sent. The limits are of docs/when-redis-is-down.md, and at least a second longer here.
 // This is defect G5.
 func TestWhatWasNeverReachedHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
@@ -182,7 +182,7 @@ func TestWhatWasNeverReachedHoldsNobodyUp(t *testing.T) {
 					}
 					began := time.Now()
 					assert.Error(t, one.call(t.Context(), client), name)
-					assert.LessOrEqual(t, time.Since(began), 2*limit, name)
+					assert.LessOrEqual(t, time.Since(began), max(2*limit, limit+time.Second), name)
 					began = time.Now()
 					_ = client.Close()
 					assert.LessOrEqual(t, time.Since(began), unreachedRelease/2, "%s: Close, with nothing held", name)

@@ -415,6 +415,9 @@ func (g *Grant) losing(reason hold.Reason, cause error) (rest func()) {
 	if g.Over() { // which saves making the error
 		return nil
 	}
+	if reason == hold.Gone && !g.Valid() { // the store may say so before the watchdog has
+		reason = hold.Expired
+	}
 	return g.ending(reason, g.engine().lostError(g.proto, reason, cause))
 }
 

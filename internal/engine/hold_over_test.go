@@ -3,11 +3,13 @@ package engine
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/hold"
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
@@ -72,4 +74,27 @@ func TestARenewalOfHoldsThatAreOverSendsNothing(t *testing.T) {
 	results := make([]watchdog.Result, 1)
 	f.engine.renew(t.Context(), "", []*watchdog.Lease{&dead.Lease}, results)
 	require.ErrorIs(t, results[0].Err, errHeldOver)
+}
+
+// Where a process could not renew for a lease, and the store is the first to say so, its holds are not told to be gone
+// from the store, as if somebody had taken them away. (defect G73)
+func TestAHoldWhoseTimeIsOverIsNotTakenAway(t *testing.T) {
+	for age, want := range map[time.Duration]hold.Reason{0: hold.Gone, 2 * floorLease: hold.Expired} {
+		synctest.Test(t, func(t *testing.T) { // time stands still, so the watchdog does not come first
+			f := newFloor(t)
+			var told hold.Reason
+			f.engine.cfg.Errors.Lost = func(_ store.Rules, reason hold.Reason, _ error) error {
+				told = reason
+				return errHeldOver
+			}
+			k := f.table.lock(side{key: "k"})
+			req := floorRequest("w1")
+			req.Lease = floorLease
+			g, _ := f.engine.newGrantLocked(k, req, f.engine.newID(), 1, f.engine.clock.Now()-age, 0)
+			k.listLocked(g)
+			k.unlock()
+			require.NotNil(t, g.losing(hold.Gone, errHeldOver))
+			require.Equal(t, want, told)
+		})
+	}
 }

@@ -78,7 +78,7 @@ func (t *table) join(req *Request, entry hold.Entry) *hold.Level {
 func (w *waiter) shares(g *Grant, trip time.Duration) {
 	if joins(w.req, w.under) {
 		g.engine().trip.Store(int64(trip))
-		g.Share(g.since + localqueue.JoinTime(trip))
+		g.Share(g.since + localqueue.JoinTime(trip, w.WasRefused()))
 	}
 }
 
@@ -100,10 +100,11 @@ func (e *Engine) readTrip() time.Duration { return time.Duration(e.trip.Load()) 
 //
 // For example, sixty-four readers come within a millisecond, and a request takes half of one. The first asks. The
 // others find it asking and wait; its answer comes, and all have levels of its hold: one request in place of
-// sixty-four. If the answer is "busy", the others ask as they would have, half a millisecond later.
+// sixty-four. If the answer is "busy", the first listens and asks again, and the others wait until it has its hold.
 //
-// The wait is bounded by a time that is derived from how long such requests take. A reader whose wait for another's
-// answer is over asks for itself, so a request that hangs or is lost delays others by that time and no more.
+// The wait for the first answer is bounded by a time that is derived from how long such requests take. A reader whose
+// wait for another's answer is over asks for itself, so a request that hangs or is lost delays others by that time and
+// no more. So does one whose asker got no answer.
 func (e *Engine) awaitAnswer(limited, ctx context.Context, w *waiter) (*hold.Level, error) {
 	if w.Manner != localqueue.Joins || w.Changed() == nil { // it asks at once
 		return nil, nil

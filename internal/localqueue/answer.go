@@ -7,7 +7,6 @@ import "time"
 // released.
 func (q *Queue) Busy(w *Waiter) (behind bool) {
 	q.refuse(w)
-	q.askerIsDone(w)
 	q.series = series{} // others have their turn
 	behind = !w.Several && q.holds.any(w.Kind.Follows)
 	if behind && w.changed == nil {

@@ -19,10 +19,11 @@ func TestAwaitTime(t *testing.T) {
 	}
 }
 
-// overdue is the end of the time for which i waits for another's answer.
+// overdue is the end of the time for which i waits for another's answer, unless that one was told to wait.
 func (s *world) overdue(i int) error {
-	s.queue.Overdue(&s.waiters[i])
-	if w := &s.waiters[i]; w.state == Awaiting || w.state == Waiting && s.mayAsk(i) {
+	w, told := &s.waiters[i], s.calls[s.index(s.queue.asker)].told
+	s.queue.Overdue(w)
+	if w.state == Awaiting && !told || w.state == Waiting && s.mayAsk(i) {
 		return fmt.Errorf("%d goes on waiting for another's answer", i)
 	}
 	return nil

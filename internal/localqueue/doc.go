@@ -24,7 +24,8 @@
 // silent, what it said before says nothing, and a try never reports a lock as held that nobody may hold.
 //
 // A reader that joins a hold of its process does not enter the queue at all (join.go). One that could ask while another
-// one of its process does waits for the answer to that: if it is a grant, it joins that.
+// one of its process does waits for the answer to that: if it is a grant, it joins that, also if the other one had to
+// wait for it.
 //
 // # The states of a waiter
 //

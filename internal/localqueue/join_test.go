@@ -14,7 +14,12 @@ func TestJoinTime(t *testing.T) {
 	for trip, want := range map[time.Duration]time.Duration{
 		0: 8 * ms, ms: 8 * ms, 2 * ms: 8 * ms, 3 * ms: 12 * ms, 10 * ms: 40 * ms, 20 * ms: 50 * ms, 999 * ms: 50 * ms,
 	} {
-		require.Equal(t, want, JoinTime(trip), "%v", trip)
+		require.Equal(t, want, JoinTime(trip, false), "%v", trip)
+	}
+	for trip, want := range map[time.Duration]time.Duration{
+		0: 0, ms: 2 * ms, 2 * ms: 4 * ms, 10 * ms: 20 * ms, 20 * ms: 25 * ms, 999 * ms: 25 * ms,
+	} {
+		require.Equal(t, want, JoinTime(trip, true), "%v, from a gate", trip)
 	}
 }
 

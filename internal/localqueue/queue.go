@@ -149,7 +149,7 @@ func (q *Queue) Leave(w *Waiter) (left Remains) {
 		}
 	}
 	q.remove(w, Left)
-	q.askerIsDone(w)
+	q.askerLeaves(w)
 	q.promote()
 	return left
 }

@@ -65,6 +65,9 @@ func (w *Waiter) Ticket() int64 { return w.ticket }
 // SetTicket notes the number that the waiter was given.
 func (w *Waiter) SetTicket(ticket int64) { w.ticket = ticket }
 
+// WasRefused reports that the waiter was told to wait, by the store or by a hold of this process.
+func (w *Waiter) WasRefused() bool { return w.refused }
+
 // HasWaited reports that the waiter had to wait, for a hold or another waiter of this process, or was told to.
 func (w *Waiter) HasWaited() bool { return w.refused || w.changed != nil }
 

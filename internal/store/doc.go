@@ -1,8 +1,8 @@
 // Package store is the engine's interface to a database, free of any one database's terms: which holds exclude each
 // other, the requests that take, change, renew and release a hold, and the messages that announce a release. Stores are
-// Redis (package redisstore), PostgreSQL (pgstore, in module pglock), etcd (etcdstore, in module etcdlock), and one in
-// memory (memstore). The engine asks by ids and durations. It knows no clock but its client's: what a store's own clock
-// shows, and what follows from it, is the store's matter.
+// Redis (package redisstore), PostgreSQL (pgstore, in module pglock), etcd (etcdstore, in module etcdlock), ZooKeeper
+// (zkstore, in module zklock), and one in memory (memstore). The engine asks by ids and durations. It knows no clock
+// but its client's: what a store's own clock shows, and what follows from it, is the store's matter.
 //
 // # What a store must guarantee
 //

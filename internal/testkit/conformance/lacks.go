@@ -42,12 +42,15 @@ const (
 	Keeping
 	// Waiters: Inspect does not count those who wait in another process.
 	Waiters
+	// Standing: a hold is renewed by a new connection, for which the client gives up the one that it has if there is no
+	// room for both.
+	Standing
 )
 
 // words are those of [Lacks] in their order.
 var words = []string{
 	"reentry", "tokens", "Held", "tries", "options", "exclusion", "export", "MinHold", "sets", "notes",
-	"faults", "observers", "erasure", "Keep", "waiters of others",
+	"faults", "observers", "erasure", "Keep", "waiters of others", "renewal without a new connection",
 }
 
 // String returns the words for what is lacking, or "nothing".

@@ -23,9 +23,9 @@ func TestLacksHasWords(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "nothing", conformance.Lacks(0).String())
 	require.Equal(t, "tries, export", (conformance.Moves | conformance.Tries).String())
-	all := conformance.Waiters<<1 - 1
+	all := conformance.Standing<<1 - 1
 	require.Equal(t, "reentry, tokens, Held, tries, options, exclusion, export, MinHold, sets, notes, faults, "+
-		"observers, erasure, Keep, waiters of others", all.String())
+		"observers, erasure, Keep, waiters of others, renewal without a new connection", all.String())
 }
 
 func TestFit(t *testing.T) {

@@ -30,6 +30,7 @@ type Path struct {
 	mu      sync.Mutex // guards what follows
 	silent  bool
 	refuses bool
+	room    int           // how many connections may be open; 0: any number
 	each    func()        // is called before each dialling; nil: nothing
 	hangs   chan struct{} // closed when dialling hangs no more; nil: it does not hang
 	delay   time.Duration
@@ -41,7 +42,7 @@ type Path struct {
 func (p *Path) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	p.mu.Lock()
 	p.dialled++
-	each, refuses, hangs, next := p.each, p.refuses, p.hangs, p.Next
+	each, refuses, full, hangs, next := p.each, p.refuses, p.fullLocked(), p.hangs, p.Next
 	p.mu.Unlock()
 	if each != nil {
 		each()
@@ -53,7 +54,7 @@ func (p *Path) Dial(ctx context.Context, network, addr string) (net.Conn, error)
 			return nil, &net.OpError{Op: "dial", Net: network, Err: context.Cause(ctx)}
 		}
 	}
-	if refuses {
+	if refuses || full {
 		return nil, refusal(network, addr)
 	}
 	if next == nil {
@@ -66,7 +67,7 @@ func (p *Path) Dial(ctx context.Context, network, addr string) (net.Conn, error)
 	c := &conn{Conn: inner, path: p, over: make(chan struct{})}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.refuses { // since
+	if p.refuses || p.fullLocked() { // since
 		_ = inner.Close()
 		return nil, refusal(network, addr)
 	}
@@ -129,6 +130,19 @@ func (p *Path) Refuse(on bool) {
 	defer p.mu.Unlock()
 	p.refuses = on
 }
+
+// Full switches a state on or off in which new connections are refused while as many are open as when it began: so does
+// a server that allows an address so many.
+func (p *Path) Full(on bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.room = 0
+	if on {
+		p.room = max(len(p.conns), 1)
+	}
+}
+
+func (p *Path) fullLocked() bool { return p.room > 0 && len(p.conns) >= p.room }
 
 // Hang switches a state on or off in which a new connection is neither made nor refused, as where the name server is
 // silent. The existing ones stay, and work.

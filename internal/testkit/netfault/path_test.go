@@ -117,6 +117,24 @@ func TestARefusalLeavesOpenConnectionsAlone(t *testing.T) {
 	require.NoError(t, answers(t, dial(t, &path, addr), limit))
 }
 
+// A path that is full has room for as many connections as there are.
+func TestAFullPathHasRoomForOneThatIsClosed(t *testing.T) {
+	t.Parallel()
+	var path netfault.Path
+	addr := echo(t)
+	old := dial(t, &path, addr)
+	path.Full(true)
+	_, err := path.Dial(context.Background(), "tcp", addr)
+	require.ErrorIs(t, err, syscall.ECONNREFUSED)
+	require.NoError(t, answers(t, old, limit))
+	require.NoError(t, old.Close())
+	require.NoError(t, answers(t, dial(t, &path, addr), limit))
+	_, err = path.Dial(context.Background(), "tcp", addr)
+	require.ErrorIs(t, err, syscall.ECONNREFUSED)
+	path.Full(false)
+	require.NoError(t, answers(t, dial(t, &path, addr), limit))
+}
+
 // A reader that waits on a silent connection returns when its deadline is moved, and when the connection is closed.
 func TestAHangingPathMakesNoConnectionUntilItsEnd(t *testing.T) {
 	t.Parallel()

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
+	"time"
 )
 
 // dieWithParent makes the kernel kill the server when the test binary ends without running its cleanup: a timeout, a
@@ -46,6 +47,25 @@ func childrenOf(pid int) (children []int) {
 		}
 	}
 	return children
+}
+
+// Processor returns how much time of processors the program has used.
+func (p *Process) Processor() (time.Duration, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Pid()))
+	if err != nil {
+		return 0, err
+	}
+	const inUser, inSystem = 11, 12 // of the fields behind the program's name
+	fields := bytes.Fields(text[max(0, bytes.LastIndexByte(text, ')')+1):])
+	var used time.Duration
+	for _, field := range []int{inUser, inSystem} {
+		ticks, err := strconv.Atoi(string(fields[field]))
+		if err != nil {
+			return 0, err
+		}
+		used += time.Duration(ticks) * 10 * time.Millisecond // to programs Linux counts hundredths on every machine
+	}
+	return used, nil
 }
 
 // gone is the state of a process that has ended, whether it was reaped or not.

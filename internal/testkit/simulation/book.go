@@ -110,17 +110,18 @@ func (b *book) begin(w *wait) *wait {
 	return w
 }
 
-// fail notes that the call returned an error. Its process may use the turn of a call that gives up for a later one. If
-// it did so at this very instant, two goroutines note the two events in any order; so a call that was overtaken at this
-// instant is looked at again.
+// fail notes that the call returned an error. Its process may use the turn of a call that gives up for a later one. It
+// may do so some round trips before the call returns, which asks the store to undo what it began. So a call that was
+// overtaken since then is looked at again.
 func (b *book) fail(w *wait) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(w.waits, w)
 	now := time.Now()
 	w.gaveUp[w.client] = now
+	gives := now.Add(-b.place)
 	for other := range w.waits {
-		if by := other.overtook; by != nil && by.served.Equal(now) && !b.aheadLocked(other, by) {
+		if by := other.overtook; by != nil && !by.served.Before(gives) && !b.aheadLocked(other, by) {
 			other.overtook = nil
 		}
 	}

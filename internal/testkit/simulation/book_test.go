@@ -45,7 +45,8 @@ func (l *queueLab) isServed(call *wait) {
 
 // A call that is served after a later one of another process is noted, unless a call of that process gave up before the
 // later one was served, which may have had its turn. Where both happen at one instant, it makes no difference which is
-// noted first (seed 697875931127). A call that gives up later explains nothing.
+// noted first (seed 697875931127), nor that the call returns some round trips after it gave up (seed 419446824997). A
+// call that gives up later explains nothing.
 func TestALaterCallMayHaveTheTurnOfOneThatGaveUp(t *testing.T) {
 	for name, c := range map[string]struct {
 		happens  func(l *queueLab, gone, later *wait)
@@ -59,6 +60,12 @@ func TestALaterCallMayHaveTheTurnOfOneThatGaveUp(t *testing.T) {
 			time.Sleep(time.Nanosecond)
 			l.book.fail(gone)
 		}, 1},
+		"it returned some round trips later": {func(l *queueLab, gone, later *wait) {
+			l.book.place = time.Millisecond
+			l.isServed(later)
+			time.Sleep(l.book.place)
+			l.book.fail(gone)
+		}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
