@@ -49,7 +49,7 @@ func TestConformance(t *testing.T) {
 				_, err := plain.Delete(within(t), name+"/", clientv3.WithPrefix())
 				require.NoError(t, err)
 			},
-			Sent: sent.total, Lease: lease, Leases: limits,
+			Sent: sent.Total, Lease: lease, Leases: limits,
 			Lacks: conformance.Moves | conformance.MinHolds | conformance.Tries | conformance.Keeping,
 		}
 	})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/etcdlock"
 	"github.com/holdfast-go/holdfast/internal/testkit/etcdtest"
+	"github.com/holdfast-go/holdfast/internal/testkit/holding"
 	"github.com/holdfast-go/holdfast/internal/testkit/netfault"
 	"github.com/holdfast-go/holdfast/lock"
 )
@@ -112,6 +113,6 @@ func TestAServerThatStandsStillCostsNoCall(t *testing.T) {
 	require.NoError(t, held.Err())
 	servers.Members[still].Thaw()
 	require.NoError(t, unlock())
-	_, _, err := c.Lock("app/b", lock.MaxWait(patience)).Lock(within(t))
+	_, _, err := c.Lock("app/b", lock.MaxWait(holding.Patience)).Lock(within(t))
 	require.NoError(t, err)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/etcdlock"
 	"github.com/holdfast-go/holdfast/internal/testkit/etcdtest"
+	"github.com/holdfast-go/holdfast/internal/testkit/holding"
 	"github.com/holdfast-go/holdfast/leader"
 	"github.com/holdfast-go/holdfast/lock"
 )
@@ -167,7 +168,7 @@ func TestLeader(t *testing.T) {
 	require.NoError(t, err)
 	who := current()
 	require.Equal(t, "one", who.Value)
-	require.WithinDuration(t, time.Now(), who.Since, patience)
+	require.WithinDuration(t, time.Now(), who.Since, holding.Patience)
 	hold, err := one.Term(term)
 	require.NoError(t, err)
 	require.Equal(t, hold.Fence, who.Term)

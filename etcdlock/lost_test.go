@@ -10,11 +10,13 @@ import (
 
 	"github.com/holdfast-go/holdfast/etcdlock"
 	"github.com/holdfast-go/holdfast/internal/testkit/etcdtest"
+	"github.com/holdfast-go/holdfast/internal/testkit/fates"
+	"github.com/holdfast-go/holdfast/internal/testkit/holding"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
 // ways are those in which an answer gets lost after its request was carried out.
-var ways = map[string]fate{"cut": cutAfter, "silence": silence}
+var ways = map[string]fates.Fate{"cut": fates.CutAfter, "silence": fates.Silence}
 
 // wired is a client whose requests meet faults, a plain client beside it, and a lock's name. The client has its lease.
 func wired(t *testing.T) (faults *wire, c *etcdlock.Client, plain *clientv3.Client, name string) {
@@ -36,10 +38,10 @@ func TestAnAcquisitionWhoseAnswerIsLost(t *testing.T) {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
 			faults, c, plain, name := wired(t)
-			rule := faults.on(acquiring, fate)
+			rule := faults.On(acquiring, fate)
 			l := c.Lock(name)
 			held, unlock := take(t, l)
-			rule.wait(t)
+			rule.Wait(t)
 			hold, err := l.Held(held)
 			require.NoError(t, err)
 			stand(t, plain, name, 1)
@@ -65,9 +67,9 @@ func TestABaseWhoseAnswerIsLost(t *testing.T) {
 			require.NoError(t, unlock())
 			_, err := plain.Delete(within(t), ownOf(name)+"base")
 			require.NoError(t, err)
-			rule := faults.on(writing, fate)
+			rule := faults.On(writing, fate)
 			held, unlock = take(t, l)
-			rule.wait(t)
+			rule.Wait(t)
 			require.Greater(t, fenceOf(t, l, held), before)
 			stand(t, plain, name, 1)
 			require.NoError(t, unlock())
@@ -86,9 +88,9 @@ func TestABreakWhoseAnswerIsLost(t *testing.T) {
 			all, _ := clients(t, 2, etcdlock.Options{})
 			take(t, all[0].Lock(name))
 			got := waits(t, plain, all[1].Lock(name), 2)
-			rule := faults.on(releasing, fate)
+			rule := faults.On(releasing, fate)
 			require.NoError(t, c.Lock(name).Break(within(t)))
-			rule.wait(t)
+			rule.Wait(t)
 			next := has(t, got)
 			require.NoError(t, next.held.Err())
 			stand(t, plain, name, 1)
@@ -104,8 +106,8 @@ func TestAnAcquisitionWhoseCallerLeft(t *testing.T) {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
 			faults, c, plain, name := wired(t)
-			rule := faults.on(acquiring, fate)
-			faults.onEach(acquiring, lost, -1)
+			rule := faults.On(acquiring, fate)
+			faults.OnEach(acquiring, fates.Lost, -1)
 			ctx, cancel := context.WithCancel(within(t))
 			got := make(chan error, 1)
 			go func() {
@@ -115,17 +117,18 @@ func TestAnAcquisitionWhoseCallerLeft(t *testing.T) {
 			stand(t, plain, name, 1)
 			cancel()
 			require.ErrorIs(t, await(t, got, "it leaves"), context.Canceled)
-			rule.wait(t)
-			faults.off()
+			rule.Wait(t)
+			faults.Off()
 			stand(t, plain, name, 0)
 			taken(t, c.Lock(name))
 		})
 	}
 }
 
-// A try may have the lock when something else fails that it needs: the keep-alive that proves the client's lease, or the
-// base of tokens. It holds nothing then, and leaves nothing. (A server refuses a keep-alive that knows no leader, and may
-// carry out the transaction that came beside it. The key was left behind then, for as long as the client lived.)
+// A try may have the lock when something else fails that it needs: the keep-alive that proves the client's lease, or
+// the base of tokens. It holds nothing then, and leaves nothing. (A server refuses a keep-alive that knows no leader,
+// and may carry out the transaction that came beside it. The key was left behind then, for as long as the client
+// lived.)
 func TestATryOfWhichAPartIsRefused(t *testing.T) {
 	t.Parallel()
 	for part, kind := range map[string]string{"keep-alive": renewing, "base of tokens": writing} {
@@ -135,7 +138,7 @@ func TestATryOfWhichAPartIsRefused(t *testing.T) {
 			_, unlock := take(t, c.Lock(name+"-other")) // for which the client's lease is renewed
 			_, err := plain.Delete(within(t), ownOf(name)+"base")
 			require.NoError(t, err)
-			faults.onEach(kind, refused, -1)
+			faults.OnEach(kind, fates.Refused, -1)
 			l := c.Lock(name)
 			eventually(t, func() bool {
 				_, unlock, err := l.TryLock(within(t))
@@ -144,9 +147,9 @@ func TestATryOfWhichAPartIsRefused(t *testing.T) {
 					return false
 				}
 				require.ErrorIs(t, err, lock.ErrUnavailable)
-				return faults.count(acquiring) > 2
+				return faults.Count(acquiring) > 2
 			}, "a part of a try is refused")
-			faults.off()
+			faults.Off()
 			stand(t, plain, name, 0)
 			taken(t, l)
 			require.NoError(t, unlock())
@@ -160,19 +163,19 @@ func TestAnAcquisitionThatItsReleaseOvertakes(t *testing.T) {
 	t.Parallel()
 	faults, c, plain, name := wired(t)
 	_, unlock := take(t, c.Lock(name+"-other")) // for which the client's lease is renewed
-	rule := faults.on(acquiring, slow)
+	rule := faults.On(acquiring, fates.Slow)
 	ctx, cancel := context.WithCancel(within(t))
 	got := make(chan error, 1)
 	go func() {
 		_, _, err := c.Lock(name).Lock(ctx)
 		got <- err
 	}()
-	rule.wait(t)
+	rule.Wait(t)
 	cancel()
 	require.ErrorIs(t, await(t, got, "it leaves"), context.Canceled)
-	etcdtest.Eventually(t, func() bool { return faults.count(releasing) > 0 }, "its id is released")
-	rule.arrive()
-	etcdtest.Eventually(t, func() bool { return faults.count(releasing) > 1 }, "its id is released again")
+	etcdtest.Eventually(t, func() bool { return faults.Count(releasing) > 0 }, "its id is released")
+	rule.Arrive()
+	etcdtest.Eventually(t, func() bool { return faults.Count(releasing) > 1 }, "its id is released again")
 	stand(t, plain, name+"/", 0)
 	taken(t, c.Lock(name))
 	require.NoError(t, unlock())
@@ -186,9 +189,9 @@ func TestAReleaseWhoseAnswerIsLost(t *testing.T) {
 			t.Parallel()
 			faults, c, plain, name := wired(t)
 			_, unlock := take(t, c.Lock(name))
-			rule := faults.on(releasing, fate)
+			rule := faults.On(releasing, fate)
 			require.NoError(t, unlock())
-			rule.wait(t)
+			rule.Wait(t)
 			require.Empty(t, keysOf(t, plain, name+"/"))
 		})
 	}
@@ -202,11 +205,11 @@ func TestAReleaseThatArrivesLate(t *testing.T) {
 	l := c.Lock(name)
 	_, unlock := take(t, l)
 	key := stand(t, plain, name, 1)
-	rule := faults.on(releasing, late)
+	rule := faults.On(releasing, fates.Late)
 	require.NoError(t, unlock())
 	held, unlock := take(t, l)
 	require.Equal(t, key, stand(t, plain, name, 1))
-	rule.arrive()
+	rule.Arrive()
 	require.Equal(t, key, keysOf(t, plain, name+"/"))
 	require.NoError(t, held.Err())
 	require.NoError(t, unlock())
@@ -214,26 +217,26 @@ func TestAReleaseThatArrivesLate(t *testing.T) {
 
 // givenUp has a try give up an acquisition that has not arrived, and waits until its id is sealed.
 func givenUp(t *testing.T, faults *wire, c *etcdlock.Client, plain *clientv3.Client, name string) (
-	arrives *rule, seal string,
+	arrives *fates.Rule, seal string,
 ) {
 	t.Helper()
-	arrives = faults.on(acquiring, late)
-	faults.onEach(acquiring, lost, -1)
+	arrives = faults.On(acquiring, fates.Late)
+	faults.OnEach(acquiring, fates.Lost, -1)
 	_, _, err := c.Lock(name).TryLock(within(t))
 	require.ErrorIs(t, err, lock.ErrUnavailable)
-	faults.off()
+	faults.Off()
 	return arrives, stand(t, plain, ownOf(name)+"sealed", 1)[0]
 }
 
-// An acquisition that arrives when its id was given up takes nothing. It would be a hold of which nobody knows, and that
-// its client renews with all others.
+// An acquisition that arrives when its id was given up takes nothing. It would be a hold of which nobody knows, and
+// that its client renews with all others.
 func TestAnAcquisitionThatArrivesLate(t *testing.T) {
 	t.Parallel()
 	t.Run("sealed", func(t *testing.T) {
 		t.Parallel()
 		faults, c, plain, name := wired(t)
 		arrives, _ := givenUp(t, faults, c, plain, name)
-		arrives.arrive()
+		arrives.Arrive()
 		require.Empty(t, keysOf(t, plain, name+"/"))
 		taken(t, c.Lock(name))
 	})
@@ -243,7 +246,7 @@ func TestAnAcquisitionThatArrivesLate(t *testing.T) {
 		arrives, seal := givenUp(t, faults, c, plain, name)
 		_, err := plain.Delete(within(t), seal)
 		require.NoError(t, err)
-		arrives.arrive()
+		arrives.Arrive()
 		require.Len(t, keysOf(t, plain, name+"/"), 1)
 	})
 	t.Run("revoked", func(t *testing.T) {
@@ -252,20 +255,20 @@ func TestAnAcquisitionThatArrivesLate(t *testing.T) {
 		arrives, seal := givenUp(t, faults, c, plain, name)
 		_, err := plain.Revoke(within(t), leaseOf(t, plain, seal))
 		require.NoError(t, err)
-		arrives.arrive()
+		arrives.Arrive()
 		require.Empty(t, keysOf(t, plain, name+"/"))
 	})
 	t.Run("its hold was lost", func(t *testing.T) {
 		t.Parallel()
 		faults, c, plain, name := wired(t)
-		arrives := faults.on(acquiring, late)
+		arrives := faults.On(acquiring, fates.Late)
 		held, unlock := take(t, c.Lock(name))
 		_, err := plain.Delete(within(t), stand(t, plain, name, 1)[0])
 		require.NoError(t, err)
 		_ = ended(t, held)
 		require.ErrorIs(t, unlock(), lock.ErrLost)
-		arrives.arrive()
-		ctx, cancel := context.WithTimeout(t.Context(), patience/3)
+		arrives.Arrive()
+		ctx, cancel := context.WithTimeout(t.Context(), holding.Patience/3)
 		defer cancel()
 		_, unlock, err = c.Lock(name).Lock(ctx)
 		require.NoError(t, err)
@@ -278,13 +281,13 @@ func TestAnAcquisitionThatArrivesLate(t *testing.T) {
 		arrives, _ := givenUp(t, faults, c, plain, name)
 		require.NoError(t, c.Close())
 		require.Equal(t, []string{ownOf(name) + "base"}, keysOf(t, plain, ownOf(name)), "the seals go with the client")
-		arrives.arrive()
+		arrives.Arrive()
 		require.Empty(t, keysOf(t, plain, name+"/"))
 	})
 }
 
-// While a client renews its lease, nothing but a release frees a lock. So one that etcd does not answer is sent for much
-// longer than a lease.
+// While a client renews its lease, nothing but a release frees a lock. So a release that etcd does not answer is sent
+// for much longer than a lease.
 func TestAReleaseIsSentForAsLongAsItsClientLives(t *testing.T) {
 	t.Parallel()
 	faults := &wire{}
@@ -294,17 +297,17 @@ func TestAReleaseIsSentForAsLongAsItsClientLives(t *testing.T) {
 	name := nameOf(t)
 	other, _ := take(t, c.Lock(name+"-other"))
 	_, unlock := take(t, c.Lock(name))
-	failing := faults.onEach(releasing, lost, -1)
+	failing := faults.OnEach(releasing, fates.Lost, -1)
 	err := unlock()
 	var release *lock.ReleaseError
 	require.ErrorAs(t, err, &release)
 	require.Zero(t, release.Until)
 	require.ErrorContains(t, err, "until the store confirms it or the client is closed")
 	for until := time.Now().Add(3 * brief); time.Now().Before(until); { // the outage itself
-		failing.wait(t)
+		failing.Wait(t)
 	}
 	require.NoError(t, other.Err())
 	stand(t, plain, name, 1)
-	faults.off()
+	faults.Off()
 	taken(t, all[0].Lock(name))
 }

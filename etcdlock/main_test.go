@@ -4,9 +4,6 @@ import (
 	"context"
 	"io"
 	"log/slog"
-	"math"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,6 +14,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/etcdlock"
 	"github.com/holdfast-go/holdfast/internal/testkit/etcdtest"
+	"github.com/holdfast-go/holdfast/internal/testkit/holding"
 	"github.com/holdfast-go/holdfast/internal/testkit/role"
 	"github.com/holdfast-go/holdfast/internal/testkit/servers"
 	"github.com/holdfast-go/holdfast/lock"
@@ -30,12 +28,16 @@ func TestMain(m *testing.M) {
 }
 
 const (
-	// patience bounds every wait for something that must happen. Nothing is measured against it.
-	patience = time.Minute
 	// never is a poll interval: whatever wakes a waiter, it is not that.
-	never = 10 * patience
+	never = 10 * holding.Patience
 	// brief is the shortest lease, for tests in which one ends.
 	brief = 5 * time.Second
+)
+
+// What the tests of other stores do, too.
+var (
+	nameOf, within, take, taken = holding.Name, holding.Within, holding.Take, holding.Taken
+	fenceOf, ended              = holding.Fence, holding.Ended
 )
 
 // connect makes the application's client of etcd.
@@ -76,29 +78,6 @@ func clients(t testing.TB, n int, opts etcdlock.Options) (all []*etcdlock.Client
 		all = append(all, client(t, connect(t, endpoint), opts))
 	}
 	return all, connect(t, endpoint)
-}
-
-// nameOf is a lock's name that no other test has.
-func nameOf(t testing.TB) string { return strings.ReplaceAll(servers.Key(t), "/", "-") }
-
-func within(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	t.Cleanup(cancel)
-	return ctx
-}
-
-func take(t testing.TB, l *lock.Lock) (context.Context, func() error) {
-	t.Helper()
-	held, unlock, err := l.Lock(within(t))
-	require.NoError(t, err)
-	return held, unlock
-}
-
-// taken takes a lock and gives it back.
-func taken(t testing.TB, l *lock.Lock) {
-	t.Helper()
-	_, unlock := take(t, l)
-	require.NoError(t, unlock())
 }
 
 // turn is a hold, or why there is none.
@@ -157,68 +136,13 @@ func leaseOf(t testing.TB, plain *clientv3.Client, key string) clientv3.LeaseID 
 	return clientv3.LeaseID(got.Kvs[0].Lease)
 }
 
-// fenceOf is the token of a hold.
-func fenceOf(t testing.TB, l *lock.Lock, held context.Context) int64 {
-	t.Helper()
-	hold, err := l.Held(held)
-	require.NoError(t, err)
-	return hold.Fence
-}
-
-// ended waits for the end of a context, and returns its cause.
-func ended(t testing.TB, ctx context.Context) error {
-	t.Helper()
-	await(t, ctx.Done(), "the context ends")
-	return context.Cause(ctx)
-}
-
 // await receives what a goroutine sends.
 func await[T any](t testing.TB, from <-chan T, what string) T {
 	t.Helper()
-	return servers.Receive(t, patience, from, what)
+	return servers.Receive(t, holding.Patience, from, what)
 }
 
 func eventually(t testing.TB, condition func() bool, what string) {
 	t.Helper()
 	etcdtest.Eventually(t, condition, what)
-}
-
-// renewed is how often the holds of each name were renewed, by all clients that have its observer.
-type renewed struct {
-	mu sync.Mutex
-	of map[string]int
-}
-
-func (r *renewed) observer() *lock.Observer {
-	return &lock.Observer{Renewed: func(one lock.Renewal) {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if one.Err != nil {
-			return
-		}
-		if r.of == nil {
-			r.of = make(map[string]int)
-		}
-		r.of[one.Name]++
-	}}
-}
-
-// least is how often that name was renewed that was renewed least.
-func (r *renewed) least(names []string) int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	least := math.MaxInt
-	for _, name := range names {
-		least = min(least, r.of[name])
-	}
-	return least
-}
-
-// outlast waits until each of the names has been renewed for longer than a lease, which has three renewals.
-func (r *renewed) outlast(t testing.TB, names ...string) {
-	t.Helper()
-	r.mu.Lock()
-	clear(r.of)
-	r.mu.Unlock()
-	eventually(t, func() bool { return r.least(names) > 3 }, "every hold is renewed for longer than a lease")
 }

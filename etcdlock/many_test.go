@@ -35,9 +35,9 @@ func TestManyHolds(t *testing.T) {
 		require.NoError(t, one.err)
 	}
 	const rounds, looks = 2, holds/128 + 1
-	renewals, reads := faults.count(renewing), faults.count(reading)
-	eventually(t, func() bool { return faults.count(reading) >= reads+rounds*looks }, "all are looked at, twice")
-	reads, renewals = faults.count(reading)-reads, faults.count(renewing)-renewals
+	renewals, reads := faults.Count(renewing), faults.Count(reading)
+	eventually(t, func() bool { return faults.Count(reading) >= reads+rounds*looks }, "all are looked at, twice")
+	reads, renewals = faults.Count(reading)-reads, faults.Count(renewing)-renewals
 	t.Logf("%d keep-alives, %d reads", renewals, reads)
 	require.Less(t, renewals, looks, "a keep-alive serves all holds, though on a busy machine some are sent again")
 	require.LessOrEqual(t, reads, (renewals+1)*looks)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/etcdlock"
 	"github.com/holdfast-go/holdfast/internal/testkit/etcdtest"
+	"github.com/holdfast-go/holdfast/internal/testkit/holding"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
@@ -17,8 +18,8 @@ func TestAServerThatAllowsFewOperations(t *testing.T) {
 	t.Parallel()
 	server := etcdtest.Start(t, "--max-txn-ops=8")
 	const lease = 2 * brief
-	var seen renewed
-	c := client(t, connect(t, server.Endpoint()), etcdlock.Options{Lease: lease, Observer: seen.observer()})
+	var seen holding.Renewals
+	c := client(t, connect(t, server.Endpoint()), etcdlock.Options{Lease: lease, Observer: seen.Observer()})
 	var holds []turn
 	var names []string
 	for i := range 100 {
@@ -26,7 +27,7 @@ func TestAServerThatAllowsFewOperations(t *testing.T) {
 		held, unlock := take(t, c.Lock(names[i]))
 		holds = append(holds, turn{held: held, unlock: unlock})
 	}
-	seen.outlast(t, names...)
+	seen.Outlast(t, names...)
 	for _, one := range holds {
 		require.NoError(t, one.held.Err())
 	}

@@ -57,7 +57,7 @@ func TestBadOptions(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, got.Close())
 	}
-	require.Zero(t, sent.total())
+	require.Zero(t, sent.Total())
 }
 
 // What this store lacks is refused before anything is sent.
@@ -82,7 +82,7 @@ func TestBadOptionsOfALock(t *testing.T) {
 			badArgument(t, call(t, c.Lock("a", lock.Lease(max(d, 5500*time.Millisecond)))), "Lease")
 		}
 	}
-	require.Zero(t, sent.total())
+	require.Zero(t, sent.Total())
 }
 
 // A client that is none, or is closed, says so.
@@ -103,5 +103,5 @@ func TestNoClient(t *testing.T) {
 		require.ErrorIs(t, call(within(t), c), lock.ErrClosed, name)
 	}
 	require.NoError(t, c.Close())
-	require.Zero(t, sent.total())
+	require.Zero(t, sent.Total())
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/etcdlock"
 	"github.com/holdfast-go/holdfast/internal/testkit/etcdtest"
+	"github.com/holdfast-go/holdfast/internal/testkit/holding"
 )
 
 // The recipe of operations.md for another password loses no hold: a second user with the same role, programs that start
@@ -26,15 +27,15 @@ func TestAnotherPasswordByASecondUser(t *testing.T) {
 		server.Ctl(t, append([]string{"--user=root:root"}, strings.Fields(command)...)...)
 	}
 	root := as("root", "root")
-	var seen renewed
-	opts := etcdlock.Options{Lease: 2 * brief, Observer: seen.observer()}
+	var seen holding.Renewals
+	opts := etcdlock.Options{Lease: 2 * brief, Observer: seen.Observer()}
 	first, other := client(t, as("app", password), opts), client(t, as("app", password), opts)
 	held, unlock := take(t, first.Lock("app/a"))
 	got := waits(t, root, other.Lock("app/a"), 2)
 
 	ctl("user add app2:another")
 	ctl("user grant-role app2 app")
-	seen.outlast(t, "app/a")
+	seen.Outlast(t, "app/a")
 	require.NoError(t, held.Err())
 	require.NoError(t, unlock())
 	turn := has(t, got)
@@ -49,7 +50,7 @@ func TestAnotherPasswordByASecondUser(t *testing.T) {
 	turn = has(t, got)
 
 	ctl("user delete app")
-	seen.outlast(t, "app/a", "app/b")
+	seen.Outlast(t, "app/a", "app/b")
 	require.NoError(t, theirs.Err())
 	require.NoError(t, turn.held.Err())
 	require.NoError(t, release())

@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/etcdlock"
 	"github.com/holdfast-go/holdfast/internal/testkit/etcdtest"
+	"github.com/holdfast-go/holdfast/internal/testkit/fates"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
@@ -83,7 +84,7 @@ func TestAHoldThatIsRenewed(t *testing.T) {
 	name := nameOf(t)
 	held, unlock := take(t, c.Lock(name))
 	short, end := take(t, c.Lock(name+"-short", lock.Lease(brief)))
-	eventually(t, func() bool { return faults.count(renewing) >= 5 }, "renewals")
+	eventually(t, func() bool { return faults.Count(renewing) >= 5 }, "renewals")
 	require.NoError(t, held.Err())
 	require.NoError(t, short.Err())
 	require.NoError(t, unlock())
@@ -102,7 +103,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 	held, _ := take(t, a.Lock("held"))
 	waiting := waits(t, plain, a.Lock("theirs"), 2)
 	abandoned, cancel := context.WithCancel(within(t))
-	rule := faults.on(acquiring, silence)
+	rule := faults.On(acquiring, fates.Silence)
 	left := make(chan error, 1)
 	go func() {
 		_, _, err := a.Lock("left").Lock(abandoned)
@@ -113,7 +114,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 	require.ErrorIs(t, await(t, left, "it leaves"), context.Canceled)
 
 	require.ErrorContains(t, a.Close(), `"held"`)
-	rule.wait(t)
+	rule.Wait(t)
 	require.ErrorIs(t, await(t, waiting, "a waiter").err, lock.ErrClosed)
 	require.ErrorIs(t, context.Cause(held), lock.ErrClosed)
 	require.Len(t, keysOf(t, plain, ""), 2, "those of the other client")

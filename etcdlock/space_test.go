@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/etcdlock"
 	"github.com/holdfast-go/holdfast/internal/testkit/etcdtest"
+	"github.com/holdfast-go/holdfast/internal/testkit/fates"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
@@ -41,8 +42,8 @@ func TestAServerWithoutSpace(t *testing.T) {
 		}
 	}
 	require.Equal(t, lock.LevelFailure, levels(etcdlock.Check(within(t), c))["space"])
-	before := faults.count(renewing)
-	eventually(t, func() bool { return faults.count(renewing) >= before+4 }, "renewals")
+	before := faults.Count(renewing)
+	eventually(t, func() bool { return faults.Count(renewing) >= before+4 }, "renewals")
 	require.NoError(t, held.Err(), "it is renewed")
 	require.NoError(t, unlock())
 	require.ErrorIs(t, await(t, waiting, "the next has to ask").err, lock.ErrUnavailable)
@@ -68,15 +69,15 @@ func TestAnAcquisitionThatIsGivenUpWithoutSpace(t *testing.T) {
 	faults := &wire{}
 	c := client(t, connect(t, server.Endpoint(), faults.options()...), etcdlock.Options{Lease: never})
 	taken(t, c.Lock("a"))
-	rule := faults.on(acquiring, cutAfter)
-	faults.onEach(acquiring, lost, -1)
-	failing := faults.onEach(releasing, lost, -1)
+	rule := faults.On(acquiring, fates.CutAfter)
+	faults.OnEach(acquiring, fates.Lost, -1)
+	failing := faults.OnEach(releasing, fates.Lost, -1)
 	_, _, err := c.Lock("a").TryLock(within(t))
 	require.ErrorIs(t, err, lock.ErrUnavailable)
-	rule.wait(t)
-	failing.wait(t)
+	rule.Wait(t)
+	failing.Wait(t)
 	require.Len(t, keysOf(t, plain, "a/"), 1)
 	full(t, plain)
-	faults.off()
+	faults.Off()
 	stand(t, plain, "a", 0)
 }

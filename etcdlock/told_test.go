@@ -147,8 +147,8 @@ func TestAClientLogsInOnce(t *testing.T) {
 		require.NoError(t, unlock())
 	}
 	renewals := func(n int) {
-		n += faults.count(renewing)
-		eventually(t, func() bool { return faults.count(renewing) >= n }, "leases are renewed")
+		n += faults.Count(renewing)
+		eventually(t, func() bool { return faults.Count(renewing) >= n }, "leases are renewed")
 	}
 	turns(4)
 	renewals(2)

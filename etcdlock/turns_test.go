@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/etcdlock"
 	"github.com/holdfast-go/holdfast/internal/testkit/etcdtest"
+	"github.com/holdfast-go/holdfast/internal/testkit/fates"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
@@ -94,7 +95,7 @@ func TestAWaiterBehindOneThatLeaves(t *testing.T) {
 // A waiter whose place came to be by a request without an answer knows no less who stands before it.
 func TestAWaiterWhoseFirstAnswerIsLost(t *testing.T) {
 	t.Parallel()
-	for way, fate := range map[string]fate{"cut": cutAfter, "silence": silence} {
+	for way, fate := range map[string]fates.Fate{"cut": fates.CutAfter, "silence": fates.Silence} {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
 			all, plain := clients(t, 1, etcdlock.Options{})
@@ -103,10 +104,10 @@ func TestAWaiterWhoseFirstAnswerIsLost(t *testing.T) {
 			name := nameOf(t)
 			taken(t, b.Lock(name))
 			_, unlock := take(t, all[0].Lock(name))
-			rule := faults.on(acquiring, fate)
+			rule := faults.On(acquiring, fate)
 			got := waits(t, plain, b.Lock(name), 2)
-			rule.wait(t)
-			eventually(t, func() bool { return faults.count(acquiring) == 3 }, "it asks again")
+			rule.Wait(t)
+			eventually(t, func() bool { return faults.Count(acquiring) == 3 }, "it asks again")
 			require.NoError(t, unlock())
 			require.NoError(t, has(t, got).unlock())
 		})
@@ -117,7 +118,7 @@ func TestAWaiterWhoseFirstAnswerIsLost(t *testing.T) {
 // turn.
 func TestAWaiterWhoseLookIsLost(t *testing.T) {
 	t.Parallel()
-	for way, fate := range map[string]fate{"cut": cutAfter, "lost": lost} {
+	for way, fate := range map[string]fates.Fate{"cut": fates.CutAfter, "lost": fates.Lost} {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
 			all, plain := clients(t, 1, etcdlock.Options{})
@@ -126,10 +127,10 @@ func TestAWaiterWhoseLookIsLost(t *testing.T) {
 			name := nameOf(t)
 			taken(t, b.Lock(name))
 			_, unlock := take(t, all[0].Lock(name))
-			before := faults.count(reading)
-			faults.on(reading, fate)
+			before := faults.Count(reading)
+			faults.On(reading, fate)
 			got := waits(t, plain, b.Lock(name), 2)
-			eventually(t, func() bool { return faults.count(reading) == before+2 }, "it looks again")
+			eventually(t, func() bool { return faults.Count(reading) == before+2 }, "it looks again")
 			require.NoError(t, unlock())
 			require.NoError(t, has(t, got).unlock())
 		})

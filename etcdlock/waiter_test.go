@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/etcdlock"
 	"github.com/holdfast-go/holdfast/internal/testkit/etcdtest"
+	"github.com/holdfast-go/holdfast/internal/testkit/holding"
 	"github.com/holdfast-go/holdfast/internal/testkit/tcpproxy"
 	"github.com/holdfast-go/holdfast/lock"
 )
@@ -61,7 +62,7 @@ func TestAWaiterThatHearsOfItsTurnTooLate(t *testing.T) {
 	deaf := client(t, connect(t, "http://"+path.Addr()), etcdlock.Options{Lease: brief})
 	name := nameOf(t)
 	_, unlock := take(t, all[0].Lock(name))
-	got := waits(t, plain, deaf.Lock(name, lock.MaxWait(patience/2)), 2)
+	got := waits(t, plain, deaf.Lock(name, lock.MaxWait(holding.Patience/2)), 2)
 	path.Hold(tcpproxy.Replies, true)
 	path.Hold(tcpproxy.Requests, true)
 	require.NoError(t, unlock()) // its turn
@@ -98,7 +99,7 @@ func TestAWaiterAsksRarely(t *testing.T) {
 	got := waits(t, plain, c.Lock(name), 2)
 	began := time.Now()
 	eventually(t, func() bool { return time.Since(began) > 5*time.Second }, "time to ask")
-	require.LessOrEqual(t, faults.count(reading), 2+2*int(time.Since(began)/time.Second))
+	require.LessOrEqual(t, faults.Count(reading), 2+2*int(time.Since(began)/time.Second))
 	require.NoError(t, unlock())
 	require.NoError(t, has(t, got).unlock())
 }

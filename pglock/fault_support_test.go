@@ -11,14 +11,14 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/testkit/pgproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/pgtest"
-	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/pglock"
 )
 
 // Texts by which a proxy knows the requests of a store.
 const (
 	acquiring = "greatest(l.fence + 1"
-	releasing = "SET id = CASE WHEN to_timestamp"
+	releasing = "SET id = NULL"
+	partings  = "SELECT r.nth IS NOT NULL" // of a set
 	renewing  = "WITH due"
 	readying  = "pg_is_in_recovery"
 )
@@ -83,13 +83,6 @@ func warm(t testing.TB, c *pglock.Client, names ...string) {
 	for _, name := range append(names, "warm") {
 		taken(t, c.Lock(name))
 	}
-}
-
-// taken takes a lock and gives it back.
-func taken(t testing.TB, l *lock.Lock) {
-	t.Helper()
-	_, unlock := take(t, within(t), l)
-	require.NoError(t, unlock())
 }
 
 // secret is a password that nobody may see.

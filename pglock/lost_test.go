@@ -68,7 +68,7 @@ func TestASetWhoseAnswerIsLost(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "t|t|f", row(t, of, name))
 	}
-	parting := proxy.On(releasing, pgproxy.CutAfter)
+	parting := proxy.On(partings, pgproxy.CutAfter)
 	require.NoError(t, unlock())
 	parting.Wait(t, 1)
 	for _, name := range []string{"a", "b", "c"} {
@@ -349,5 +349,26 @@ func TestAProofWhoseAnswerIsLost(t *testing.T) {
 				require.Zero(t, losses.Load())
 			})
 		}
+	}
+}
+
+// A connection that is made beside others is asked whether it leads to the same table, and the answer is lost. Nothing
+// was taken by it yet, so another one is asked.
+func TestARecognitionWhoseAnswerIsLost(t *testing.T) {
+	t.Parallel()
+	for way, action := range lost {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			var losses atomic.Int64
+			proxy, of, c := proxied(t, pglock.Options{Lease: 9 * time.Second, Observer: counting(&losses)})
+			warm(t, c, "a")
+			recognition := proxy.On("LEFT JOIN pg_class AS t ON t.oid = to_regclass", action)
+			busied(t, c)
+			recognition.Wait(t, 1)
+			for _, name := range []string{"b1", "b2", "b3", "b4"} {
+				require.Equal(t, "f|f|f", row(t, of, name))
+			}
+			require.Zero(t, losses.Load())
+		})
 	}
 }

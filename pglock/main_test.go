@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/testkit/holding"
 	"github.com/holdfast-go/holdfast/internal/testkit/pgtest"
 	"github.com/holdfast-go/holdfast/internal/testkit/role"
 	"github.com/holdfast-go/holdfast/lock"
@@ -33,7 +34,7 @@ func TestMain(m *testing.M) {
 var noContext context.Context
 
 // patience bounds every wait for something that must happen. Nothing is measured against it.
-const patience = time.Minute
+const patience = holding.Patience
 
 // meter counts what is written to the connections that it makes.
 type meter struct{ writes atomic.Int64 }
@@ -118,28 +119,14 @@ func two(t testing.TB, opts pglock.Options) (url string, a, b *pglock.Client) {
 	return url, client(t, of, opts), client(t, of, opts)
 }
 
-func within(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	t.Cleanup(cancel)
-	return ctx
-}
+// What the tests of other stores do, too.
+var within, taken, ended = holding.Within, holding.Taken, holding.Ended
 
 func take(t testing.TB, ctx context.Context, l *lock.Lock) (context.Context, func() error) {
 	t.Helper()
 	held, unlock, err := l.Lock(ctx)
 	require.NoError(t, err)
 	return held, unlock
-}
-
-// ended waits for the end of a context, and returns its cause.
-func ended(t testing.TB, ctx context.Context) error {
-	t.Helper()
-	select {
-	case <-ctx.Done():
-	case <-time.After(patience):
-		t.Fatal("the context should have ended")
-	}
-	return context.Cause(ctx)
 }
 
 // await receives what a goroutine sends.

@@ -36,6 +36,7 @@ type conns struct {
 
 const (
 	renewals = 2 // connections
+	spares   = 1 // that releases may have besides (lane)
 
 	// connectLimit is for how long a host may keep a connection waiting that is being made: as long as the longest
 	// request. By default the client library would wait for two minutes; of several hosts, the one that took over would
@@ -65,7 +66,7 @@ func newConns(theirs *pgxpool.Config, most int) *conns {
 		dial: func(ctx context.Context) (*pgx.Conn, error) {
 			return c.dial(ctx, func(*pgconn.PgConn, *pgconn.Notification) {})
 		},
-		life: c.life, most: 2 * (most + 1), idle: idleFor(theirs.MaxConnIdleTime),
+		life: c.life, most: most + spares + renewals, idle: idleFor(theirs.MaxConnIdleTime),
 		lifetime: lifetimes(theirs.MaxConnLifetime, theirs.MaxConnLifetimeJitter),
 	}
 	return c

@@ -128,6 +128,9 @@ func (s *Store) by(
 	at := sent.Add(s.patience(conn, end.Sub(sent)))
 	err = ask(conn.Conn, at)
 	s.answered(time.Since(sent), err)
+	if misled(err) || conn.IsClosed() {
+		s.vouch.Store(nil)
+	}
 	switch {
 	case misled(err):
 		s.conns.pool.reset() // others may lead there, too
@@ -249,6 +252,11 @@ func (s *Store) sendOn(conn *pgx.Conn, at, end time.Time, r request) error {
 
 // begin queues what begins a transaction, which waits for no lock for longer than the limit.
 func (s *Store) begin(b *pgx.Batch, limit time.Duration, relied bool) {
-	b.Queue(s.place().sql.begin)
-	b.Queue(s.place().sql.limits, strconv.FormatInt(limit.Milliseconds(), 10), relied, s.place().role)
+	at := s.place()
+	limits := at.sql.laxLimits
+	if relied {
+		limits = at.sql.limits
+	}
+	b.Queue(at.sql.begin)
+	b.Queue(limits, strconv.FormatInt(limit.Milliseconds(), 10), at.role)
 }

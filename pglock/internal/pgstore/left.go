@@ -32,7 +32,7 @@ type lane struct {
 func newLane(most int, spare bool) *lane {
 	l := &lane{slots: make(chan struct{}, most)}
 	if spare {
-		l.spare = make(chan struct{}, 1)
+		l.spare = make(chan struct{}, spares)
 	}
 	return l
 }
@@ -138,7 +138,7 @@ type asker struct {
 	conns  *conns
 	limit  time.Duration // of a question; set before the first request
 	hurry  chan struct{} // somebody waits for a slot
-	pooled atomic.Bool   // sessions have other numbers than connections, as behind a pooler
+	pooled atomic.Bool   // a session had another number than its connection, as behind a pooler
 
 	mu      sync.Mutex // guards left and asks
 	left    []*unanswered

@@ -51,8 +51,15 @@ func (o *lineage) recognise(system string, wal, floor int64, now time.Duration) 
 // another one was written by another clock, which may have been behind: there a hold that was not released may stand.
 // It has ended a lease after the new server was first heard of. "" is any: nothing is known yet.
 func (o *lineage) trusts(now, lease time.Duration) string {
-	if o.since > 0 && now-o.since >= lease {
+	if o.since > 0 && o.settled(now, lease) {
 		return o.timeline
 	}
 	return o.trusted
+}
+
+// settled reports that no other server was heard of for a lease. Then each connection that was proved leads to a server
+// whose timeline is trusted: a server that can be written to stays on its timeline for as long as its sessions last.
+// That is not so of a pooler's connections.
+func (o *lineage) settled(now, lease time.Duration) bool {
+	return o.since == 0 || now-o.since >= lease
 }

@@ -3,6 +3,7 @@ package pgstore
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -112,13 +113,21 @@ func (one *stands) left() time.Duration {
 func scanStands(rows pgx.Rows) (all []stands, err error) {
 	for rows.Next() {
 		var one stands
-		err := rows.Scan(&one.name, &one.id, &one.until, &one.wanted, &one.fence, &one.now, &one.timeline)
-		if err != nil {
+		var until, wanted, now float64
+		if err := rows.Scan(&one.name, &one.id, &until, &wanted, &one.fence, &now, &one.timeline); err != nil {
 			return nil, err
 		}
+		one.until, one.wanted, one.now = micros(until), micros(wanted), micros(now)
 		all = append(all, one)
 	}
 	return all, rows.Err()
+}
+
+// micros are the seconds of a clock in µs. Before its beginning everything is over, and centuries from now nothing is
+// but what somebody wrote there.
+func micros(seconds float64) int64 {
+	const most = 8e9 // the year 2223
+	return int64(math.Round(min(max(seconds, 0), most) * 1e6))
 }
 
 // attempt is one request that takes something, and what it found.
@@ -295,9 +304,10 @@ func (l *Lock) Acquire(ctx context.Context, ask *store.Ask) (store.AcquireReply,
 	a := &attempt{names: []string{l.name}, id: ask.ID, waits: !ask.Once, insists: ask.From == ""}
 	took := func(row pgx.Row) error {
 		reply = store.AcquireReply{}
-		err := row.Scan(&reply.Fence, &reply.Spare)
+		var last int64
+		err := row.Scan(&reply.Fence, &last)
 		if err == nil {
-			reply.Status = store.Held
+			reply.Status, reply.Spare = store.Held, spare(reply.Fence, last)
 		} else if errors.Is(err, pgx.ErrNoRows) {
 			err = nil
 		}
@@ -309,7 +319,11 @@ func (l *Lock) Acquire(ctx context.Context, ask *store.Ask) (store.AcquireReply,
 			b.Queue(s.place().sql.adopt, l.name, ask.ID, lease, notAfter, ask.From).QueryRow(took)
 			return
 		}
-		b.Queue(s.place().sql.acquire, l.name, ask.ID, lease, notAfter, a.trusted, s.hub.isDeaf()).QueryRow(took)
+		if sql, deaf := s.place().sql, s.hub.isDeaf(); deaf || !s.settled(ask.Lease) {
+			b.Queue(sql.acquireWary, l.name, ask.ID, lease, notAfter, a.trusted, deaf).QueryRow(took)
+		} else {
+			b.Queue(sql.acquire, l.name, ask.ID, lease, notAfter).QueryRow(took)
+		}
 	}
 	receipt, err := s.timed(ctx, ask.Timing, a, func() bool { return reply.Status == store.Held })
 	if err != nil {
@@ -321,6 +335,17 @@ func (l *Lock) Acquire(ctx context.Context, ask *store.Ask) (store.AcquireReply,
 	}
 	return reply, receipt, nil
 }
+
+// spare is how many numbers below a token were never used, if the last one is known. Free rows may be deleted, and with
+// them what is known of earlier tokens, so of a new row there is none.
+func spare(fence, last int64) int64 {
+	if last == 0 {
+		return 0
+	}
+	return min(fence-last-1, mostSpare)
+}
+
+const mostSpare = 1023
 
 // answer completes the answer of an attempt that took the lock, or did not.
 func (l *Lock) answer(reply store.AcquireReply, a *attempt, ask *store.Ask) store.AcquireReply {

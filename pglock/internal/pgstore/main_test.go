@@ -103,7 +103,7 @@ func (s session) take(sql string, args ...any) (got granted) {
 		return granted{}
 	}
 	require.NoError(s, err)
-	got.held = true
+	got.held, got.spare = true, spare(got.fence, got.spare)
 	return got
 }
 
@@ -112,13 +112,13 @@ const lease = int64(time.Hour / time.Millisecond)
 
 func (s session) acquire(name, id string, notAfter int64) granted {
 	s.Helper()
-	return s.take(s.sql.acquire, name, id, lease, notAfter, "", false)
+	return s.take(s.sql.acquire, name, id, lease, notAfter)
 }
 
 // acquireDeaf is acquire of a client that hears of no release.
 func (s session) acquireDeaf(name, id string) granted {
 	s.Helper()
-	return s.take(s.sql.acquire, name, id, lease, far, "", true)
+	return s.take(s.sql.acquireWary, name, id, lease, far, "", true)
 }
 
 func (s session) adopt(name, id, from string, notAfter int64) granted {
@@ -174,7 +174,7 @@ func (s session) release(sql string, names []string, ids ...string) (all []parte
 func (s session) releaseOne(name, id string) parted {
 	s.Helper()
 	one := parted{looked: true}
-	err := s.QueryRow(within(s), s.sql.telling.one, name, id, 0, "", "holdfast_lock", 0).Scan(&one.heard, new(int64), new(string))
+	err := s.QueryRow(within(s), s.sql.telling.one, name, id, "holdfast_lock").Scan(&one.heard, new(int64), new(string))
 	if err == pgx.ErrNoRows {
 		return one
 	}

@@ -24,7 +24,7 @@ import (
 type pool struct {
 	dial     func(ctx context.Context) (*pgx.Conn, error)
 	life     context.Context
-	most     int                  // connections that are being made at a time
+	most     int                  // connections that callers use at a time
 	idle     time.Duration        // after which a connection is closed that nobody uses
 	lifetime func() time.Duration // after which one is closed when it comes back
 
@@ -34,8 +34,9 @@ type pool struct {
 	free    []*link    // that nobody uses; the last one came back last
 	queue   []*taker   // requests that wait for one, the first of them first
 	used    int
-	dialled int         // that are being made
+	making  []*making   // that are being made
 	valid   time.Time   // connections that were made before are closed when they come back
+	doubted time.Time   // those of which nothing has come since are closed, if nobody uses them; never before valid
 	sweeper *time.Timer // nil: nothing is to be swept
 	closed  bool
 }
@@ -49,11 +50,14 @@ type link struct {
 // isNew reports that no request was sent on it yet.
 func (l *link) isNew() bool { return l.heard.Equal(l.made) }
 
+// making is a connection that is being made.
+type making struct{ began time.Time }
+
 // taker waits for a connection.
 type taker struct {
 	ctx    context.Context
-	dials  bool          // one is being made for it, or was
-	failed error         // why that could not be made
+	came   time.Time
+	failed error         // why none could be made
 	served chan struct{} // closed when it is in the queue no more, unless it has left
 	link   *link
 }
@@ -70,7 +74,7 @@ func (p *pool) take(ctx context.Context, urgent bool) (*link, error) {
 		p.mu.Unlock()
 		return l, nil
 	}
-	t := &taker{ctx: ctx, served: make(chan struct{})}
+	t := &taker{ctx: ctx, came: time.Now(), served: make(chan struct{})}
 	at := len(p.queue)
 	if urgent {
 		at = 0
@@ -116,44 +120,65 @@ func (p *pool) lendLocked() {
 	p.working.Add(1)
 }
 
-// makeLocked has connections made for the requests that wait, one for each.
+// makeLocked has connections made for the requests that wait, one for each, but for those that are being made already:
+// a request that is served by a connection which came back leaves its own to the next one. One that has taken for long
+// is not relied on. So there are no more than callers can use, unless some hang.
 func (p *pool) makeLocked() {
+	wanted := 0
+	for _, m := range p.making {
+		if time.Since(m.began) < soon {
+			wanted--
+		}
+	}
 	for _, t := range p.queue {
-		if !t.dials && p.dialled < p.most {
-			t.dials = true
-			p.dialled++
-			p.working.Go(func() { p.make(t) })
+		if t.failed != nil {
+			continue
+		}
+		if wanted++; wanted > 0 && len(p.making) < 2*p.most {
+			wanted--
+			m := &making{time.Now()}
+			p.making = append(p.making, m)
+			p.working.Go(func() { p.make(t.ctx, m) })
 		}
 	}
 }
 
-// make makes a connection. It goes on when the taker has left: the next one has use for it. If connections were reset
-// meanwhile, another one is made.
-func (p *pool) make(t *taker) {
-	ctx, cancel := context.WithTimeout(context.WithValue(context.WithoutCancel(t.ctx), connecting{}, true), makeLimit)
+// soon is how long it takes to make a connection, at most, where nothing hangs.
+const soon = time.Second
+
+// make makes a connection. It goes on when the request has left for which it began: the next one has use for it. If
+// connections were reset meanwhile, another one is made.
+func (p *pool) make(of context.Context, m *making) {
+	ctx, cancel := context.WithTimeout(context.WithValue(context.WithoutCancel(of), connecting{}, true), makeLimit)
 	defer cancel()
 	defer context.AfterFunc(p.life, cancel)()
-	began := time.Now()
 	conn, err := p.dial(ctx)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.dialled--
+	p.making = slices.DeleteFunc(p.making, func(one *making) bool { return one == m })
 	switch {
 	case err != nil:
-		if slices.Contains(p.queue, t) { // and has not left, or been served by a connection that came back
-			t.failed = err
-		}
-		p.tellLocked()
-	case !began.After(p.valid): // it may lead to where those led that were reset meanwhile
-		t.dials = false
-		p.partLocked(&link{Conn: conn})
+		p.failLocked(m, err)
+	case !m.began.After(p.doubted):
+		p.partLocked(&link{Conn: conn}) // it may be lost, or lead to where those led that were reset meanwhile
+	case len(p.queue) == 0 && p.used+len(p.free) >= p.most:
+		p.partLocked(&link{Conn: conn}) // it is one too many
 	default:
-		now := time.Now()
-		l := &link{Conn: conn, made: now, heard: now, end: now.Add(p.lifetime())}
+		l := &link{Conn: conn, made: m.began, heard: m.began, end: time.Now().Add(p.lifetime())}
 		p.lendLocked()
 		p.returnLocked(l)
 	}
 	p.makeLocked()
+}
+
+// failLocked is a connection that could not be made. That says nothing to a request that came after it was begun, for
+// which another one is made.
+func (p *pool) failLocked(m *making, err error) {
+	at := slices.IndexFunc(p.queue, func(t *taker) bool { return t.failed == nil && !t.came.After(m.began) })
+	if at >= 0 {
+		p.queue[at].failed = err
+	}
+	p.tellLocked()
 }
 
 // makeLimit is for how long a connection is being made at most: there may be several hosts, and the application's
@@ -237,6 +262,9 @@ func (p *pool) distrust(since time.Time) {
 }
 
 func (p *pool) distrustLocked(since time.Time) {
+	if since.After(p.doubted) {
+		p.doubted = since
+	}
 	p.free = slices.DeleteFunc(p.free, func(l *link) bool {
 		silent := !l.heard.After(since)
 		if silent {

@@ -135,11 +135,111 @@ func TestAConnectionThatComesBackBeforeTheNewOneFails(t *testing.T) {
 	pgtest.Eventually(t, func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		return p.dialled == 0
+		return len(p.making) == 0
 	}, "it was made in vain")
 	p.put(l)
 	require.Same(t, l, waits.link)
 	require.NoError(t, waits.failed)
+}
+
+// No more connections are made than callers use at a time, however often they use them while more are being made: it was 136
+// for 64 (defect G13).
+func TestNoMoreConnectionsAreMadeThanAreUsed(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, time.Hour, time.Hour)
+	dial := p.dial
+	p.dial = func(ctx context.Context) (*pgx.Conn, error) {
+		conn, err := dial(ctx)
+		if p.dials.Load() > 1 {
+			time.Sleep(100 * time.Millisecond) // all but the first take a while
+		}
+		return conn, err
+	}
+	p.put(p.has(t))
+	var all sync.WaitGroup
+	for range p.most {
+		all.Go(func() {
+			for range 100 {
+				l, err := p.take(within(t), false)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				time.Sleep(time.Millisecond)
+				p.put(l)
+			}
+		})
+	}
+	all.Wait()
+	require.LessOrEqual(t, p.dials.Load(), int64(p.most))
+}
+
+// That a connection could not be made says nothing to a request that came later: another one is made for it.
+func TestAConnectionThatFailsForOneThatLeft(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, time.Hour, time.Hour)
+	dial, began, fails := p.dial, make(chan struct{}), make(chan struct{})
+	var first atomic.Bool
+	p.dial = func(ctx context.Context) (*pgx.Conn, error) {
+		if first.CompareAndSwap(false, true) {
+			close(began)
+			<-fails
+			return nil, errNoPlace
+		}
+		return dial(ctx)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	left := make(chan error, 1)
+	go func() {
+		_, err := p.take(ctx, false)
+		left <- err
+	}()
+	<-began
+	cancel()
+	require.ErrorIs(t, <-left, context.Canceled)
+	got := make(chan *link, 1)
+	go func() {
+		l, err := p.take(within(t), false)
+		if err != nil {
+			t.Error(err)
+		}
+		got <- l
+	}()
+	pgtest.Eventually(t, func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return len(p.queue) > 0 || p.used > 0
+	}, "it waits")
+	close(fails)
+	p.put(<-got)
+}
+
+// A connection whose making hangs is not what a later request waits for, and is one too many when it is made after all.
+func TestAConnectionWhoseMakingHangs(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, time.Hour, time.Hour)
+	p.most = 1
+	dial, hangs, made := p.dial, make(chan struct{}), make(chan *pgx.Conn, 1)
+	var first atomic.Bool
+	p.dial = func(ctx context.Context) (*pgx.Conn, error) {
+		slow := first.CompareAndSwap(false, true)
+		if slow {
+			<-hangs
+		}
+		conn, err := dial(ctx)
+		if slow {
+			made <- conn
+		}
+		return conn, err
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), soon)
+	defer cancel()
+	_, err := p.take(ctx, false)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	l := p.has(t)
+	close(hangs)
+	<-(<-made).PgConn().CleanupDone()
+	p.put(l)
 }
 
 // Connections end when they have been idle for their time, when they come back after their life, and when silence or a

@@ -57,13 +57,18 @@ func released(done, heard bool) (reply store.ReleaseReply) {
 // Release implements [store.Protocol].
 func (l *Lock) Release(ctx context.Context, id string) (reply store.ReleaseReply, err error) {
 	s := l.store
+	if l.until > 0 {
+		one := store.Parting{Proto: l, ID: id}
+		if err = s.ReleaseAll(ctx, []*store.Parting{&one}); err == nil {
+			reply, err = one.Reply, one.Err
+		}
+		return reply, err
+	}
 	var micros int64
 	var timeline string
 	sent := s.host.Clock.Now()
 	err = s.release(ctx, 1, func(b *pgx.Batch, by *releases) {
-		b.Queue(
-			by.one, l.name, id, l.until, l.as, s.place().channel, l.most.Microseconds(),
-		).QueryRow(func(row pgx.Row) error {
+		b.Queue(by.one, l.name, id, s.place().channel).QueryRow(func(row pgx.Row) error {
 			var heard bool
 			err := row.Scan(&heard, &micros, &timeline)
 			reply = released(err == nil, heard)

@@ -17,7 +17,6 @@ import (
 type Site struct {
 	Standby                 bool
 	Schema, Table           string   // of the table; "": there is none
-	Role, User              string   // of the session: as SET ROLE has it, and whose rights that gives
 	Path                    string   // the session's search_path
 	Elsewhere               []string // schemas that have a table of that name
 	Kind                    string   // of the table, as pg_class has it, with + if others inherit from it
@@ -28,13 +27,23 @@ type Site struct {
 	Columns                 []string // each with its type
 	Hidden                  string   // why this user may not even look for the table; "": it may
 
-	pid      uint32 // of the session
-	counts   bool   // this user sees what standbys have
-	known    bool   // the table was there before
-	micros   int64
-	timeline string
-	system   string // the cluster's identifier; "": this user may not read it
-	wal      int64  // how far its log is; 0: it is a standby, or as above
+	identity
+
+	pid    uint32 // of the session
+	counts bool   // this user sees what standbys have
+	known  bool   // the table was there before
+	micros int64
+	wal    int64 // how far the log is; 0: it is a standby, or this user may not read that
+}
+
+// identity is by what a server and a table are known again, from another connection: to sessions of one user, both look
+// the same.
+type identity struct {
+	system     string // the cluster's identifier; "": this user may not read it
+	timeline   string // "": the server is a standby
+	Role, User string // of the session: as SET ROLE has it, and whose rights that gives
+	oid        uint32 // of the table; 0: there is none
+	changed    string // the transaction that last changed what the table is
 }
 
 // Name is the table's name with its schema.
@@ -45,17 +54,24 @@ func (found *Site) Reserves() bool {
 	return slices.ContainsFunc(found.Columns, func(c string) bool { return strings.HasPrefix(c, "polled ") })
 }
 
-// look asks, by a connection, what is there.
-func (s *Store) look(ctx context.Context, conn *pgx.Conn) (found Site, err error) {
-	at, b := s.place(), &pgx.Batch{}
+// questions are those to a connection, in the role in which the table was found.
+func (s *Store) questions() (at *place, b *pgx.Batch) {
+	at, b = s.place(), &pgx.Batch{}
 	if at != s.unproved { // in the transaction that the statements of a batch share
 		b.Queue("SELECT set_config('role', $1::text, true)", at.role)
 	}
+	return at, b
+}
+
+// look asks, by a connection, what is there.
+func (s *Store) look(ctx context.Context, conn *pgx.Conn) (found Site, err error) {
+	at, b := s.questions()
 	told := false
 	b.Queue(at.sql.ready, at.name).QueryRow(func(row pgx.Row) error {
 		err := row.Scan(&found.Standby, &found.micros, &found.timeline, &found.Role, &found.User, &found.Path,
 			&found.Elsewhere, &found.Schema, &found.Table, &found.Kind, &found.Permanent, &found.Reads, &found.Inserts,
-			&found.Updates, &found.Key, &found.Hides, &found.Columns, &found.pid, &found.counts)
+			&found.Updates, &found.Key, &found.Hides, &found.Columns, &found.pid, &found.counts, &found.oid,
+			&found.changed)
 		told = err == nil
 		return err
 	})

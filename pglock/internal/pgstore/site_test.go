@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/internal/testkit/pgtest"
 )
 
@@ -36,5 +37,48 @@ func TestWhatKeepsOldVersionsIsTold(t *testing.T) {
 			}, what)
 			s.rollback()
 		}
+	}
+}
+
+// A connection that leads where another one was proved to lead a moment ago is not proved at length. It is where the
+// table was changed meanwhile, another table has its name, the user has another role, or the proof is in doubt.
+func TestAProofSpeaksForOtherConnections(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(t *testing.T, r rows, p *peer)
+		again  bool
+	}{
+		"the same": {func(*testing.T, rows, *peer) {}, false},
+		"another column": {func(t *testing.T, r rows, _ *peer) {
+			r.run(t, "ALTER TABLE holdfast_lock ADD COLUMN place text")
+		}, true},
+		"other rights": {func(t *testing.T, r rows, _ *peer) { r.run(t, "GRANT SELECT ON holdfast_lock TO PUBLIC") }, true},
+		"another table": {func(t *testing.T, r rows, _ *peer) {
+			r.run(t, "ALTER TABLE holdfast_lock RENAME TO other")
+			require.NoError(t, Migrate(within(t), r.session(t), tableName))
+		}, true},
+		"it is in doubt":  {func(_ *testing.T, _ rows, p *peer) { p.doubt() }, true},
+		"it was long ago": {func(_ *testing.T, _ rows, p *peer) { p.vouch.Load().until = 0 }, true},
+		"behind a pooler": {func(_ *testing.T, _ rows, p *peer) { p.conns.asker.pooled.Store(true) }, true},
+		"one is lost": {func(t *testing.T, r rows, p *peer) {
+			r.run(t, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "+
+				"WHERE datname = current_database() AND pid <> pg_backend_pid()")
+			_, _, err := p.Lock("n").Acquire(within(t), p.ask("c:9"))
+			require.Error(t, err)
+		}, true},
+		"another timeline": {func(_ *testing.T, _ rows, p *peer) { p.vouch.Load().of.timeline = "0000002A" }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRows(t)
+			p := r.open(t, "c")
+			p.take("n", "c:1")
+			first := p.vouch.Load()
+			require.Equal(t, store.Done, p.release("n", "c:1").Status)
+			c.change(t, r, p)
+			p.conns.pool.reset()
+			p.take("n", "c:2")
+			require.Equal(t, c.again, p.vouch.Load() != first)
+		})
 	}
 }

@@ -13,15 +13,17 @@ var files embed.FS
 
 // statements are those of one table.
 type statements struct {
-	begin, limits, ready, insert, acquire, adopt, acquireAll, want, reserve, look, confirm    string
-	renew, inspect, note, noted, list, tx, server, announce, replicated, system, transactions string
+	begin, limits, laxLimits, ready, insert, acquire, acquireWary, adopt, acquireAll string
+	want, reserve, look, confirm, renew, inspect, note, noted, list, tx, server      string
+	announce, replicated, system, glance, transactions                               string
 
 	telling, mute releases
 
 	reserves bool // the table has the column for that
 }
 
-// releases are the statements that release, with the messages to those who wait, or without.
+// releases are the statements that release one lock, which is not retained, or several, which may be: with the messages
+// to those who wait, or without.
 type releases struct{ one, all, many string }
 
 // hurry has the commit of a transaction with a message wait only a moment for its turn: the commit of another program's
@@ -39,6 +41,20 @@ const (
 	notAgain = ", polled = 'epoch'"
 )
 
+// waiting has a commit wait for the disk, and for the synchronous standbys. If the server waits for more by default
+// (remote_apply), that stays. The warning that such a wait was ended must not be suppressed.
+const waiting = "set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') = 'remote_apply' " +
+	"THEN 'remote_apply' ELSE 'on' END, true), set_config('client_min_messages', 'warning', true)"
+
+// plainly and warily are what a lock is asked for under (acquire.sql).
+var (
+	plainly = strings.NewReplacer("{{is free}}", "l.until <= clock_timestamp()", "{{has ended}}", "")
+	warily  = strings.NewReplacer(
+		"{{is free}}", "(l.until <= clock_timestamp() OR l.id IS NULL AND $6::bool)",
+		"{{has ended}}", " AND (l.id IS NULL OR $5::text IN ('', left(pg_walfile_name(pg_current_wal_lsn()), 8)))",
+	)
+)
+
 // statementsOf are the statements for a table, which has the column for reservations, or not.
 func statementsOf(table string, reserves bool) *statements {
 	until := strings.NewReplacer("{{until}}", asFree, "{{reserved}}", "")
@@ -47,27 +63,32 @@ func statementsOf(table string, reserves bool) *statements {
 	}
 	of := func(name string) string { return until.Replace(statement(name, table)) }
 	return &statements{
-		begin: of("begin"), limits: of("limits"), ready: of("ready"), insert: of("insert"), acquire: of("acquire"),
-		adopt: of("adopt"), acquireAll: of("acquire_all"), want: of("want"), reserve: of("reserve"), look: of("look"),
+		begin: of("begin"), limits: strings.Replace(of("limits"), "{{commit}}", waiting, 1),
+		laxLimits: strings.Replace(of("limits"), "{{commit}}", "set_config('synchronous_commit', 'off', true)", 1),
+		ready:     of("ready"), insert: of("insert"),
+		acquire: plainly.Replace(of("acquire")), acquireWary: warily.Replace(of("acquire")), adopt: of("adopt"),
+		acquireAll: of("acquire_all"), want: of("want"), reserve: of("reserve"), look: of("look"),
 		confirm: of("confirm"), renew: of("renew"), inspect: of("inspect"), note: of("note"), noted: of("noted"),
 		list: of("list"), tx: of("tx"), server: of("server"),
-		replicated: of("replicated"), system: of("system"), transactions: of("transactions"),
+		replicated: of("replicated"), system: of("system"), glance: of("glance"), transactions: of("transactions"),
 		announce: strings.ReplaceAll(of("announce"), "{{hurry}}", hurry),
-		telling:  releasesOf(of, "pg_notify($5::text, '=' || {{id}} || ' ' || l.name)", hurry),
-		mute:     releasesOf(of, "$5::text", "true"),
+		telling:  releasesOf(of, "pg_notify({{channel}}::text, '=' || {{id}} || ' ' || l.name)", hurry),
+		mute:     releasesOf(of, "{{channel}}::text", "true"),
 		reserves: reserves,
 	}
 }
 
 // releasesOf are statements that release, of what they tell by and how they have the commit hurry then.
 func releasesOf(of func(name string) string, tell, hurry string) releases {
-	fill := func(name, id, skip string) string {
+	fill := func(name, channel, id, skip string) string {
 		text := strings.ReplaceAll(of(name), "{{tell}}", tell)
-		return strings.NewReplacer("{{id}}", id, "{{skip}}", skip, "{{hurry}}", hurry).Replace(text)
+		return strings.NewReplacer(
+			"{{channel}}", channel, "{{id}}", id, "{{skip}}", skip, "{{hurry}}", hurry,
+		).Replace(text)
 	}
 	return releases{
-		one: fill("release", "$2::text", ""), all: fill("release_all", "p.id", ""),
-		many: fill("release_all", "p.id", "SKIP LOCKED"),
+		one: fill("release", "$3", "$2::text", ""), all: fill("release_all", "$5", "p.id", ""),
+		many: fill("release_all", "$5", "p.id", "SKIP LOCKED"),
 	}
 }
 

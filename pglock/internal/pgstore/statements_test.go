@@ -225,7 +225,6 @@ func TestALockIsRetainedForNoLongerThanSaid(t *testing.T) {
 	s.insert("n")
 	hour, most := time.Now().Add(time.Hour).UnixMicro(), (2 * time.Second).Microseconds()
 	for of, args := range map[string][]any{
-		s.sql.telling.one:  {"n", "X", hour, "Z", "holdfast_lock", most},
 		s.sql.telling.all:  {[]string{"n"}, []string{"X"}, []int64{hour}, []string{"Z"}, "holdfast_lock", []int64{most}},
 		s.sql.telling.many: {[]string{"n"}, []string{"X"}, []int64{hour}, []string{"Z"}, "holdfast_lock", []int64{most}},
 	} {

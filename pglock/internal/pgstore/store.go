@@ -37,10 +37,7 @@ type Store struct {
 	hub    hub
 	ears   *listener
 
-	unproved *place
-	at       atomic.Pointer[place] // the table, as soon as a proof has found it
-	checked  atomic.Bool           // the table may be used, as the last proof said
-	proofs   atomic.Int64          // how often that was put in doubt
+	proofs
 	messages messages
 	took     atomic.Int64 // how long the last request took; 0: it was not answered, or there was none
 
@@ -58,8 +55,8 @@ var (
 // standbys must have what somebody relies on. Lease is that of holds, by default.
 func New(theirs *pgxpool.Config, most int, table Table, poll time.Duration, replicas int, lease time.Duration) *Store {
 	s := &Store{
-		conns: newConns(theirs, most), table: table, unproved: table.unproved(), poll: poll, replicas: replicas,
-		lease: lease,
+		conns: newConns(theirs, most), table: table, poll: poll, replicas: replicas, lease: lease,
+		proofs: proofs{unproved: table.unproved()},
 	}
 	s.at.Store(s.unproved)
 	s.hub.init()
@@ -181,11 +178,18 @@ func (s *Store) recognise(found *Site, floor int64) {
 	}
 }
 
-// trusts is the timeline by whose clock leases end, for one that asks for a lease.
+// trusts is the timeline by whose clock leases end, for a caller that asks for a lease.
 func (s *Store) trusts(lease time.Duration) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.lineage.trusts(s.host.Clock.Now(), max(s.lease, lease))
+}
+
+// settled reports that every connection leads to a server on that timeline, so that no statement need compare it.
+func (s *Store) settled(lease time.Duration) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.conns.asker.pooled.Load() && s.lineage.settled(s.host.Clock.Now(), max(s.lease, lease))
 }
 
 // written is how far the server's log is at least.

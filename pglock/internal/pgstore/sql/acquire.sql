@@ -7,19 +7,19 @@
 --
 -- A lock without an id that is not free yet is reserved for clients that hear of no release (release.sql).
 --
+-- Most clients hear of releases, and most servers are what they were a lease ago: there the conditions of $5 and $6 are
+-- left out, with them, since the server parses and plans each statement anew.
+--
 -- $1: name, $2: id, $3: lease in ms, $4: not after this time, in microseconds, $5: the timeline on which the ends of
 -- leases are times of this clock ('': any), $6: this client hears of no release
--- returns: the token, and how many numbers below it were never used; nothing if it was not taken. For a new row that is
--- none: free rows may be deleted, and with them what is known of earlier tokens
+-- returns: the token, and the one before it (0: the row is new); nothing if it was not taken
 WITH free AS MATERIALIZED (
-    SELECT fence FROM {{table}} WHERE name = $1::text AND (until <= clock_timestamp() OR id IS NULL AND $6::bool)
-        AND (id IS NULL OR $5::text IN ('', left(pg_walfile_name(pg_current_wal_lsn()), 8)))
-    FOR UPDATE SKIP LOCKED
+    SELECT fence FROM {{table}} AS l WHERE name = $1::text AND {{is free}}{{has ended}} FOR UPDATE SKIP LOCKED
 )
 UPDATE {{table}} AS l
 SET id = $2::text, until = clock_timestamp() + $3::bigint * interval '1 millisecond',
     fence = greatest(l.fence + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
 FROM free
-WHERE l.name = $1::text AND (l.until <= clock_timestamp() OR l.id IS NULL AND $6::bool)
-    AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint <= $4::bigint
-RETURNING l.fence, CASE WHEN free.fence = 0 THEN 0 ELSE least(l.fence - free.fence - 1, 1023) END
+WHERE l.name = $1::text AND {{is free}}
+    AND clock_timestamp() <= to_timestamp($4::bigint / 1000000.0)
+RETURNING l.fence, free.fence

@@ -6,12 +6,9 @@
 -- It also sets the role in which the table was found: a session of a pooler may have another one, which another client
 -- left behind.
 --
+-- Where nobody relies on what is written, the commit waits for no disk, and warnings are nothing to wait for.
+--
 -- $1: milliseconds, as text
--- $2: a holder relies on what is written. If the server waits for more by default (remote_apply), that stays.
--- $3: the role
-SELECT set_config('lock_timeout', $1::text, true), set_config('synchronous_commit', CASE
-    WHEN NOT $2::bool THEN 'off'
-    WHEN current_setting('synchronous_commit') = 'remote_apply' THEN 'remote_apply'
-    ELSE 'on' END, true),
-    set_config('statement_timeout', '0', true), set_config('client_min_messages', 'warning', true),
-    CASE WHEN current_setting('role') <> $3::text THEN set_config('role', $3::text, true) END
+-- $2: the role
+SELECT set_config('lock_timeout', $1::text, true), {{commit}}, set_config('statement_timeout', '0', true),
+    CASE WHEN current_setting('role') <> $2::text THEN set_config('role', $2::text, true) END

@@ -1,13 +1,11 @@
 -- Reads what stands, after an attempt in the same transaction. Under READ COMMITTED it sees what was committed
--- meanwhile. Times that somebody wrote into the table may be infinite.
+-- meanwhile. Times that somebody wrote into the table may be infinite. They are sent as floating-point numbers, which can
+-- say that, and have all microseconds until the year 2106.
 --
 -- $1: names
 -- returns, for each name that has a row: the name; the id of the grant that has the lock or had it ('': none); the end
--- of its lease in microseconds; until when somebody listens for its release, in microseconds; the newest token; the clock
--- in microseconds; the timeline
-SELECT name, coalesce(id, ''),
-    (extract(epoch FROM least(greatest(until, 'epoch'), clock_timestamp() + interval '100 years')) * 1000000)::bigint,
-    (extract(epoch FROM least(greatest(wanted, 'epoch'), clock_timestamp() + interval '100 years')) * 1000000)::bigint,
-    fence,
-    (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, left(pg_walfile_name(pg_current_wal_lsn()), 8)
+-- of its lease in seconds; until when somebody listens for its release, in seconds; the newest token; the clock in
+-- seconds; the timeline
+SELECT name, coalesce(id, ''), date_part('epoch', until), date_part('epoch', wanted), fence,
+    date_part('epoch', clock_timestamp()), left(pg_walfile_name(pg_current_wal_lsn()), 8)
 FROM {{table}} WHERE name = ANY ($1::text[])

@@ -6,7 +6,8 @@
 -- its name ('': there is none); its kind, as pg_class has it, with + if other tables inherit from it; it is permanent;
 -- this user may SELECT, INSERT, UPDATE there; it has a key on the name alone, which makes a name unique; policies may
 -- hide rows from this user; its columns, each with its type; the number of the session;
--- this user sees what standbys have
+-- this user sees what standbys have; the number of the table, and the
+-- transaction that last changed what it is
 SELECT pg_is_in_recovery(), (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,
     CASE WHEN pg_is_in_recovery() THEN '' ELSE left(pg_walfile_name(pg_current_wal_lsn()), 8) END,
     current_setting('role'), current_user::text, current_setting('search_path'),
@@ -42,6 +43,6 @@ SELECT pg_is_in_recovery(), (extract(epoch FROM clock_timestamp()) * 1000000)::b
         FROM pg_attribute AS a LEFT JOIN pg_collation AS c ON c.oid = a.attcollation AND NOT c.collisdeterministic
         WHERE a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped
     ),
-    pg_backend_pid()::bigint::oid, pg_has_role('pg_read_all_stats', 'USAGE')
+    pg_backend_pid()::bigint::oid, pg_has_role('pg_read_all_stats', 'USAGE'), coalesce(t.oid, 0), coalesce(t.xmin::text, '')
 FROM (SELECT to_regclass($1::text) AS oid) AS named
     LEFT JOIN pg_class AS t ON t.oid = named.oid LEFT JOIN pg_namespace AS n ON n.oid = t.relnamespace

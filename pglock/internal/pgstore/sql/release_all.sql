@@ -1,6 +1,8 @@
--- Does for several locks what release.sql does for one. Where one request releases many and no caller waits for it, it
+-- Does for several locks what release.sql does for one, or retains them under ids that are nobody's. Where one request releases many and no caller waits for it, it
 -- skips a row that is locked, and gives no answer for it. How long the commit waits to send messages is set last: rows
 -- may take longer.
+--
+-- A clock that was set back since the end was named would come to it by that step later: so there is a bound from now on.
 --
 -- $1: names, $2: ids, $3: until when each is retained, in microseconds (0: not), $4: as which id, $5: channel,
 -- $6: for how long each at most, in microseconds
