@@ -19,6 +19,7 @@ test: ## run the tests that take no minutes, under the race detector, on real se
 	@scripts/setup-redis.sh
 	@scripts/setup-postgres.sh
 	@scripts/setup-etcd.sh
+	-@scripts/setup-zookeeper.sh
 	@scripts/setup-cc.sh
 	@scripts/setup-prometheus.sh
 	@scripts/test.sh fast
@@ -27,6 +28,7 @@ test-all: ## run all others: histories, mutants, the fault matrix, topologies, J
 	@scripts/setup-redis.sh
 	@scripts/setup-postgres.sh
 	@scripts/setup-etcd.sh
+	-@scripts/setup-zookeeper.sh
 	@scripts/setup-spin.sh
 	@scripts/setup-cc.sh
 	@scripts/setup-prometheus.sh
@@ -36,6 +38,7 @@ nightly: ## run what takes hours: the longest histories, and the tests of make t
 	@scripts/setup-redis.sh
 	@scripts/setup-postgres.sh
 	@scripts/setup-etcd.sh
+	-@scripts/setup-zookeeper.sh
 	@scripts/setup-spin.sh
 	@scripts/setup-cc.sh
 	@scripts/setup-prometheus.sh
@@ -49,6 +52,7 @@ histories: ## run a history on every kind of site, of ACQUISITIONS (a million) a
 	@scripts/setup-redis.sh
 	@scripts/setup-postgres.sh
 	@scripts/setup-etcd.sh
+	-@scripts/setup-zookeeper.sh
 	@scripts/setup-cc.sh
 	@scripts/setup-java.sh
 	cd integration && go run ./history/cmd/report -acquisitions $(ACQUISITIONS) -faults $(FAULTS) -page ../docs/histories.md
@@ -88,10 +92,11 @@ bench-far: ## the same at 2, 20 and 80 ms, of what waits for round trips; goes t
 	-@scripts/setup-etcd.sh
 	cd bench && go run . -far -out results/far
 
-bench-stores: ## measure the locks on Redis, PostgreSQL and etcd, each beside its peers, in one run of a quarter of an hour; goes to bench/results/stores
+bench-stores: ## measure the locks on Redis, PostgreSQL, etcd and ZooKeeper, each beside its peers, in one run of a quarter of an hour; goes to bench/results/stores
 	@scripts/setup-redis.sh
 	@scripts/setup-postgres.sh
 	@scripts/setup-etcd.sh
+	-@scripts/setup-zookeeper.sh
 	cd bench && go run ./stores -out results/stores
 
 scaling: ## measure how cost grows, for bench/SCALING.md; curves go to bench/results
@@ -106,6 +111,7 @@ peers-safety: ## attack ours and the peers in the same ways, and print who overl
 	@scripts/setup-redis.sh
 	@scripts/setup-postgres.sh
 	@scripts/setup-etcd.sh
+	-@scripts/setup-zookeeper.sh
 	-@scripts/setup-cc.sh
 	-@scripts/setup-java.sh
 	cd bench && go run ./safety -out results -page ../docs/peers-safety.md

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/bench/internal/distance"
+	"github.com/holdfast-go/holdfast/bench/internal/javalib"
 	"github.com/holdfast-go/holdfast/bench/internal/redisd"
-	"github.com/holdfast-go/holdfast/bench/internal/redisson"
 	"github.com/holdfast-go/holdfast/bench/internal/report"
 	"github.com/holdfast-go/holdfast/bench/internal/scenario"
 	"github.com/holdfast-go/holdfast/bench/internal/trips"
@@ -23,7 +23,7 @@ func compare(
 	ctx context.Context, t testing.TB, s settings, raw *report.Raw, summary *report.Summary, w, progress io.Writer,
 ) error {
 	set := scenario.Setting{Scale: s.scale}
-	java, err := redisson.Build(ctx)
+	java, err := javalib.Build(ctx, javalib.Redisson)
 	if err == nil {
 		defer func() { _ = java.Close() }()
 		set.Java, raw.Modules[report.Redisson] = java, java.Version
@@ -72,7 +72,7 @@ func compare(
 }
 
 // countTrips counts before anything is timed: what is counted is the same on any machine.
-func countTrips(ctx context.Context, s settings, java *redisson.Program, raw *report.Raw, w io.Writer) (err error) {
+func countTrips(ctx context.Context, s settings, java *javalib.Program, raw *report.Raw, w io.Writer) (err error) {
 	if s.far || !distance.Available || !wanted("trips", s.only) {
 		return nil
 	}

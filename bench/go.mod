@@ -6,10 +6,12 @@ require (
 	cirello.io/pglock v1.16.2
 	github.com/bsm/redislock v0.10.0
 	github.com/go-redsync/redsync/v4 v4.18.1
+	github.com/go-zookeeper/zk v1.0.4
 	github.com/holdfast-go/holdfast v0.0.0
 	github.com/holdfast-go/holdfast/etcdlock v0.0.0
 	github.com/holdfast-go/holdfast/integration v0.0.0
 	github.com/holdfast-go/holdfast/pglock v0.0.0
+	github.com/holdfast-go/holdfast/zklock v0.0.0
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/lib/pq v1.12.3
 	github.com/redis/go-redis/v9 v9.23.0

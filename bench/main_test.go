@@ -18,8 +18,8 @@ import (
 
 	"github.com/holdfast-go/holdfast/bench/internal/contender"
 	"github.com/holdfast-go/holdfast/bench/internal/distance"
+	"github.com/holdfast-go/holdfast/bench/internal/javalib"
 	"github.com/holdfast-go/holdfast/bench/internal/measure"
-	"github.com/holdfast-go/holdfast/bench/internal/redisson"
 	"github.com/holdfast-go/holdfast/bench/internal/report"
 	"github.com/holdfast-go/holdfast/bench/internal/scenario"
 	"github.com/holdfast-go/holdfast/bench/internal/trips"
@@ -78,7 +78,7 @@ func quick(t *testing.T, only, at string) report.Raw {
 	}
 	var set scenario.Setting
 	if !strings.Contains(printed, "Redisson is not measured") {
-		set.Java = &redisson.Program{}
+		set.Java = &javalib.Program{}
 	}
 	if !strings.Contains(printed, "etcd is not measured") {
 		set.Etcd = t

@@ -16,15 +16,15 @@ import (
 )
 
 // Each alert fires when it should, and not otherwise: by what was written down by hand, and by what was recorded of a
-// real Redis, PostgreSQL and etcd that hung, refused and were slow. In these outages, programs that only try or wait for less than a
-// scrape raised no alert at all (defect G34). The silence of an ordinary day is tested by package
-// observe/prometheus.
+// real Redis, PostgreSQL, etcd and ZooKeeper that hung, refused and were slow. In these outages, programs that only try
+// or wait for less than a scrape raised no alert at all (defect G34). The silence of an ordinary day is tested by
+// package observe/prometheus.
 func TestTheAlerts(t *testing.T) {
 	t.Parallel()
 	promtool.Run(t, "prometheus", "check", "rules", "rules.yml")
 	recorded, err := filepath.Glob("prometheus/recorded/*_test.yml")
 	require.NoError(t, err)
-	require.Len(t, recorded, 9)
+	require.Len(t, recorded, 12)
 	promtool.Run(t, "prometheus", "test", "rules", "rules_test.yml")
 	for i := range recorded {
 		recorded[i] = filepath.Base(recorded[i])

@@ -67,6 +67,7 @@ import (
 	"github.com/holdfast-go/holdfast/leader"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/zklock"
 )
 
 var _ context.Context
@@ -83,11 +84,12 @@ var _ lock.Provider
 var _ testing.TB
 var _ = holdfasttest.New
 var _ *rlock.Lock
+var _ *zklock.Client
 
 `
 
 // A block of Go is a whole program or whole functions. Each compiles in a module of its own that has nothing but this
-// one, pglock and etcdlock, as it does for a user who pastes it.
+// one, pglock, etcdlock and zklock, as it does for a user who pastes it.
 func TestGoOnThePagesCompiles(t *testing.T) {
 	t.Parallel()
 	tool, err := exec.LookPath("go")
@@ -116,7 +118,7 @@ func TestGoOnThePagesCompiles(t *testing.T) {
 	require.NoError(t, err, "%s", said)
 }
 
-// consumer makes dir a module that requires this one, pglock and etcdlock, in the versions that these have.
+// consumer makes dir a module that requires this one, pglock, etcdlock and zklock, in the versions that these have.
 func consumer(t *testing.T, dir string) {
 	t.Helper()
 	root, err := filepath.Abs("..")
@@ -128,7 +130,7 @@ func consumer(t *testing.T, dir string) {
 	}
 	const module = "github.com/holdfast-go/holdfast"
 	text := strings.Replace(read("go.mod"), "module "+module, "module example.com/shop", 1)
-	for _, inside := range []string{"", "/pglock", "/etcdlock"} {
+	for _, inside := range []string{"", "/pglock", "/etcdlock", "/zklock"} {
 		text += "\nrequire " + module + inside + " v0.0.0\n\nreplace " + module + inside + " => " + root + inside + "\n"
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte(text), 0o666))

@@ -118,10 +118,10 @@ func (c *cell) occupy(s *seat) {
 
 // start starts a process of the library.
 func (c *cell) start(at site, seed uint64) *role.Process {
-	if c.entry.kind == "" {
+	if c.entry.java == nil {
 		return clients.Start(c.t, orders{Library: c.entry.name, At: at, Seed: seed})
 	}
-	program, err := java.get()
+	program, err := c.entry.java.get()
 	must(c.t, "Java", err)
 	where := []string{at.Addr}
 	if len(at.Sentinels) > 0 {
@@ -139,11 +139,26 @@ func (c *cell) kill(s *seat) {
 
 // redirect leads all paths to the server that takes writes now, and gives that a replica.
 func (c *cell) redirect() {
+	c.gather()
+	c.place.prepare()
+}
+
+// gather leads all paths to the server of the place.
+func (c *cell) gather() {
 	for _, s := range c.seats {
 		s.path.Target(c.place.addr())
 		s.path.CutAll()
 	}
-	c.place.prepare()
+}
+
+// scatter leads all paths but one to another server.
+func (c *cell) scatter(but *seat) {
+	for _, s := range c.seats {
+		if s != but {
+			s.path.Target(c.place.other())
+			s.path.CutAll()
+		}
+	}
 }
 
 // until waits for a condition, for a time.

@@ -25,6 +25,10 @@ var says = map[string]map[claim][]string{
 	"Redisson RLock":       {claimed: {"none", "killed"}, denied: {"stopped"}},
 	"Redisson RFencedLock": {claimed: {"none", "killed"}, denied: {"stopped"}},
 	"cirello.io/pglock":    {claimed: {"none", "killed", "cut off", "server frozen", "restart, data kept"}},
+	"Curator InterProcessMutex": {
+		claimed: {"none", "killed", "cut off", "replies late", "server frozen", "restart, data kept"},
+		denied:  {"stopped"},
+	},
 	"etcd concurrency.Mutex": {
 		claimed: {"none", "killed", "cut off", "replies late", "server frozen", "restart, data kept"},
 		denied:  {"stopped"},

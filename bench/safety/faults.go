@@ -17,7 +17,7 @@ const (
 	killed                // a holder that stays, and does not survive
 )
 
-// layout is what a Redis has beside it.
+// layout is what a server has beside it.
 type layout int
 
 const (
@@ -25,6 +25,7 @@ const (
 	replicated        // a replica
 	watched           // a replica, and three Sentinels that fail over to it
 	clocked           // a clock of its own
+	agreeing          // two others, with which it agrees
 )
 
 // fault is a kind of fault.
@@ -114,6 +115,14 @@ var faults = []fault{
 		before: func(c *cell) { c.place.detach() },
 		inject: func(c *cell, _ *seat) { c.place.crash() }, lasts: briefly,
 		heal: func(c *cell, _ *seat) { c.place.prepare() }},
+	{name: "its server cut off", what: "three ZooKeepers: the holder's server is cut off from the others for 1.4" +
+		" leases; the other processes are connected to the leader",
+		victim: staying, stores: []store{onZooKeeper}, layout: agreeing,
+		before: func(c *cell) { c.gather() },
+		inject: func(c *cell, s *seat) {
+			c.place.detach()
+			c.scatter(s)
+		}, lasts: beyond, heal: func(c *cell, _ *seat) { c.place.prepare() }},
 	{name: "server's clock ahead", what: "the clock of Redis is set forward by 1.4 leases while a holder stays",
 		victim: staying, stores: []store{onRedis}, layout: clocked,
 		inject: func(c *cell, _ *seat) { c.place.step(beyond(c)) }, lasts: briefly, heal: nothing},

@@ -2,26 +2,34 @@ package main
 
 import (
 	"context"
+	"errors"
 	"sync"
 
-	"github.com/holdfast-go/holdfast/bench/internal/redisson"
+	"github.com/holdfast-go/holdfast/bench/internal/javalib"
 )
 
-// java is the program of the libraries in Java. It is built when the first cell needs it.
-var java = &javaProgram{}
+// The programs of the libraries in Java. Each is built when the first cell needs it.
+var (
+	redisson = &javaProgram{name: "Redisson", library: javalib.Redisson}
+	curator  = &javaProgram{name: "Curator", library: javalib.Curator}
+)
 
 type javaProgram struct {
+	name    string
+	library javalib.Library
 	once    sync.Once
-	program *redisson.Program // nil if it cannot be built
-	err     error             // says in a sentence what is missing
+	program *javalib.Program // nil if it cannot be built
+	err     error            // says in a sentence what is missing
 }
 
-func (j *javaProgram) get() (*redisson.Program, error) {
-	j.once.Do(func() { j.program, j.err = redisson.Build(context.Background()) })
+func (j *javaProgram) get() (*javalib.Program, error) {
+	j.once.Do(func() { j.program, j.err = javalib.Build(context.Background(), j.library) })
 	return j.program, j.err
 }
 
-// close removes what was built.
+// closeJava removes what was built.
+func closeJava() error { return errors.Join(redisson.close(), curator.close()) }
+
 func (j *javaProgram) close() error {
 	if j.program == nil {
 		return nil

@@ -33,6 +33,8 @@ const (
 	onRedis    store = "Redis"
 	onPostgres store = "PostgreSQL"
 	onEtcd     store = "etcd"
+
+	onZooKeeper store = "ZooKeeper"
 )
 
 // site is where a process finds the server.
@@ -63,7 +65,8 @@ type entry struct {
 	lease  time.Duration
 	why    string // the lease, and what else was chosen
 	open   func(at site, lease time.Duration) (library, error)
-	kind   string // of the lock of a library in Java, which has no open
+	java   *javaProgram // of a library in Java, which has no open
+	kind   string       // of its lock
 }
 
 // control is no library: it has to fail.
@@ -79,9 +82,9 @@ var entries = []entry{
 	{name: "rueidislock", module: "github.com/redis/rueidis", store: onRedis, lease: 5 * time.Second,
 		why:  "the options of its README for one Redis, all else by default",
 		open: openRueidislock},
-	{name: "Redisson RLock", store: onRedis, lease: 30 * time.Second, kind: "lock",
+	{name: "Redisson RLock", store: onRedis, lease: 30 * time.Second, java: redisson, kind: "lock",
 		why: "defaults, so a watchdog of 30 s; lock and unlock in try and finally; in a JVM"},
-	{name: "Redisson RFencedLock", store: onRedis, lease: 30 * time.Second, kind: "fenced",
+	{name: "Redisson RFencedLock", store: onRedis, lease: 30 * time.Second, java: redisson, kind: "fenced",
 		why: "the same with lockAndGetToken"},
 	{name: "cirello.io/pglock", module: "cirello.io/pglock", store: onPostgres, lease: 3 * time.Second,
 		why:  "lease and heartbeat as in its README, with Do",
@@ -90,6 +93,12 @@ var entries = []entry{
 		why: "one session per process, a new one when it is done; a TTL of 10 s instead of 60 s, to keep the run" +
 			" short",
 		open: openMutex},
+	{name: "go-zookeeper Lock", module: "github.com/go-zookeeper/zk", store: onZooKeeper, lease: 10 * time.Second,
+		why:  "a session of 10 s; a holder takes StateDisconnected and StateExpired for the loss of its lock",
+		open: openZooKeeper},
+	{name: "Curator InterProcessMutex", store: onZooKeeper, lease: 10 * time.Second, java: curator, kind: "10000",
+		why: "a session of 10 s instead of 60 s, to keep the run short; a ConnectionStateListener as its page" +
+			" recommends, so a holder takes SUSPENDED and LOST for the loss of its lock; in a JVM"},
 	{name: "holdfast rlock", module: ours, store: onRedis, lease: 5 * time.Second,
 		why:  "defaults but for the lease; a holder looks at Held, which knows the time",
 		open: openRlock(false, 0)},
@@ -103,6 +112,8 @@ var entries = []entry{
 		open: openPglock},
 	{name: "holdfast etcdlock", module: ours, store: onEtcd, lease: 10 * time.Second, why: "as holdfast rlock",
 		open: openEtcdlock},
+	{name: "holdfast zklock", module: ours, store: onZooKeeper, lease: 10 * time.Second, why: "as holdfast rlock",
+		open: openZklock},
 	{name: control, store: onRedis, lease: 2 * time.Second,
 		why:  "a helper that renews nothing and deletes whatever is there: the harness has to catch it",
 		open: openControl},

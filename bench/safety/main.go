@@ -63,7 +63,7 @@ func run(s settings, out io.Writer) error {
 	if s.quick {
 		a = brief
 	}
-	defer func() { _ = java.close() }()
+	defer func() { _ = closeJava() }()
 	results := runCells(s.cells(), a, s.seed, s.lanes, os.Stderr)
 	if len(results) == 0 {
 		return fmt.Errorf("no cell has %q and %q in its names", s.only, s.fault)
@@ -135,12 +135,12 @@ func runCells(cells []pair, a amount, seed uint64, lanes int, progress io.Writer
 
 // missing says what this machine lacks for the cell, or nothing.
 func (p pair) missing() string {
-	if p.entry.kind != "" {
+	if p.entry.java != nil {
 		if runtime.GOOS != "linux" {
-			return "Redisson: a JVM has no clock in common with other processes but on Linux"
+			return p.entry.java.name + ": a JVM has no clock in common with other processes but on Linux"
 		}
-		if _, err := java.get(); err != nil {
-			return "Redisson: " + err.Error()
+		if _, err := p.entry.java.get(); err != nil {
+			return p.entry.java.name + ": " + err.Error()
 		}
 	}
 	if p.fault.layout == clocked {

@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/pglock"
 	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/zklock"
 )
 
 // oursLibrary is a client of this module, whatever its store.
@@ -45,6 +46,11 @@ func openEtcdlock(at site, lease time.Duration) (library, error) {
 		return nil, err
 	}
 	client, err := etcdlock.NewClient(etcd, &etcdlock.Options{Lease: lease, Logger: quiet()})
+	return &oursLibrary{locks: client}, err
+}
+
+func openZklock(at site, lease time.Duration) (library, error) {
+	client, err := zklock.NewClient([]string{at.Addr}, &zklock.Options{Lease: lease, Logger: quiet()})
 	return &oursLibrary{locks: client}, err
 }
 

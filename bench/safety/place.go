@@ -16,6 +16,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
 	"github.com/holdfast-go/holdfast/internal/testkit/servers"
 	"github.com/holdfast-go/holdfast/internal/testkit/tcpproxy"
+	"github.com/holdfast-go/holdfast/internal/testkit/zktest"
 	"github.com/holdfast-go/holdfast/pglock"
 )
 
@@ -25,7 +26,8 @@ type place struct {
 	addr            func() string // of the server that takes writes
 	freeze, thaw    func()
 	crash, restart  func()
-	prepare, detach func() // before a failover: make a replica that has everything; cut it off
+	prepare, detach func()        // before a failover: make a replica that has everything; cut it off
+	other           func() string // the address of a server that agrees with it
 	promote         func()
 	step            func(time.Duration) // sets the server's clock forward, or back
 
@@ -51,6 +53,12 @@ func newPlace(t testing.TB, e entry, f fault) *place {
 			addr:    server.Addr, freeze: server.Freeze, thaw: server.Thaw, crash: server.Kill, restart: server.Restart,
 		}
 	}
+	if e.store == onZooKeeper {
+		if f.layout == agreeing {
+			return ensemblePlace(t)
+		}
+		return zooKeeperPlace(t)
+	}
 	if f.layout == watched {
 		return watchedPlace(t)
 	}
@@ -59,6 +67,34 @@ func newPlace(t testing.TB, e entry, f fault) *place {
 		p.copied(t, primary)
 	}
 	return p
+}
+
+func zooKeeperPlace(t testing.TB) *place {
+	server := zktest.Start(t, zktest.Options{})
+	number, err := zktest.Version()
+	must(t, "ZooKeeper", err)
+	return &place{
+		version: "ZooKeeper " + number,
+		addr:    server.Addr, freeze: server.Freeze, thaw: server.Resume, crash: server.Kill, restart: server.Restart,
+	}
+}
+
+// ensemblePlace is a server that agrees with two others, of which one is the leader. They count in ticks as those do
+// that have ZooKeeper's own example of a configuration.
+func ensemblePlace(t testing.TB) *place {
+	ensemble := zktest.StartEnsemble(t, 3, zktest.Options{Tick: 2 * time.Second, Config: []string{"syncLimit=5"}})
+	number, err := zktest.Version()
+	must(t, "ZooKeeper", err)
+	leader, follower := ensemble.Leader(t), ensemble.Follower(t)
+	return &place{
+		version: "ZooKeeper " + number,
+		addr:    ensemble.Members[follower].Addr, other: ensemble.Members[leader].Addr,
+		detach: func() { ensemble.Cut(follower, true) },
+		prepare: func() {
+			ensemble.Cut(follower, false)
+			ensemble.Members[follower].Serves(t)
+		},
+	}
 }
 
 func postgresPlace(t testing.TB) *place {

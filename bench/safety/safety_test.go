@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) {
 	role.Play()
-	servers.AtEnd(java.close)
+	servers.AtEnd(closeJava)
 	servers.Main(m)
 }
 
@@ -51,6 +51,8 @@ func TestEveryLibrary(t *testing.T) {
 		"Redisson RFencedLock", "killed",
 		"cirello.io/pglock", "killed",
 		"etcd concurrency.Mutex", "killed",
+		"go-zookeeper Lock", "killed",
+		"Curator InterProcessMutex", "replies lost",
 		"holdfast rlock", "cut off",
 		"holdfast rlock", "stopped",
 		"holdfast rlock", "restart, data lost",
@@ -64,6 +66,8 @@ func TestEveryLibrary(t *testing.T) {
 		"holdfast pglock", "stopped",
 		"holdfast etcdlock", "cut off",
 		"holdfast etcdlock", "stopped",
+		"holdfast zklock", "cut off",
+		"holdfast zklock", "stopped",
 		control, "requests late",
 		control, "server's clock ahead",
 		control, "stopped",
@@ -116,10 +120,9 @@ func TestThePageShowsTheResults(t *testing.T) {
 // Where there is no Java, the table says so.
 func TestALibraryThatCannotRunIsNotLeftOut(t *testing.T) {
 	t.Setenv("PATH", "")
-	was := java
-	java = &javaProgram{}
-	defer func() { java = was }()
-	results := runCells(some(t, "Redisson RLock", "stopped"), brief, 1, 1, io.Discard)
+	cells := some(t, "Redisson RLock", "stopped")
+	cells[0].entry.java = &javaProgram{name: "Redisson"}
+	results := runCells(cells, brief, 1, 1, io.Discard)
 	require.NoError(t, results[0].err)
 	now := tableOf("a run: "+strings.Join(versions(results), ", "), results)
 	require.Equal(t, notRun, now.rows[0].of("acquired"))

@@ -18,9 +18,9 @@ func versions(results []result) []string {
 		add(r.server)
 		if r.absent != "" {
 			add("not run: " + r.absent)
-		} else if r.entry.kind != "" {
-			add("org.redisson:redisson " + java.program.Version)
-			add(java.program.Java)
+		} else if of := r.entry.java; of != nil {
+			add(of.program.Name + " " + of.program.Version)
+			add(of.program.Java)
 		}
 	}
 	info, _ := debug.ReadBuildInfo()

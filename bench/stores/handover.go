@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -53,6 +54,13 @@ func openHandover(ctx context.Context, lab *lab) (scenario.Subject, error) {
 	if lab.Quick {
 		h.turns, h.within = 2, 50*time.Millisecond
 	}
+	process, err := lab.inJava(2)
+	if err != nil {
+		return nil, err
+	}
+	if process != nil {
+		return &javaHandover{h, process}, nil
+	}
 	for range 2 {
 		c, err := lab.client(ctx, 0)
 		if err != nil {
@@ -88,9 +96,14 @@ func (h *handover) Measure(ctx context.Context) (measure.Figures, error) {
 		return nil, err
 	}
 	slices.Sort(took)
-	figures[handoverP50] = micros(stats.Percentile(took, 0.5))
-	figures[handoverP99] = micros(stats.Percentile(took, 0.99))
+	maps.Copy(figures, handoverFigures(took))
 	return figures, nil
+}
+
+func handoverFigures(sorted []time.Duration) measure.Figures {
+	return measure.Figures{
+		handoverP50: micros(stats.Percentile(sorted, 0.5)), handoverP99: micros(stats.Percentile(sorted, 0.99)),
+	}
 }
 
 func (h *handover) pass(ctx context.Context, from, to contender.Lock) (time.Duration, error) {

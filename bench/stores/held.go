@@ -33,6 +33,7 @@ func held() []situation {
 			columns: []scenario.Column{
 				{Figure: third(renewing), Head: "calls that renew"}, {Figure: third(calls), Head: "all calls"},
 				{Figure: third(keepAlive), Head: "keep-alives of etcd"}, {Figure: third(reads), Head: "its reads"},
+				{Figure: third(attaching), Head: "attachments to ZooKeeper"},
 				{Figure: heldBytes, Head: "bytes/lock"}, {Figure: heldGoroutines, Head: "goroutines/lock"},
 				{Figure: measure.OwnLoad, Head: "client core %"},
 			},
@@ -92,7 +93,7 @@ func (h *holding) Measure(ctx context.Context) (figures measure.Figures, err err
 	}
 	figures[heldBytes], figures[heldGoroutines] = bytes/float64(n), more/float64(n)
 	thirds := hold.Seconds() / (h.lease / 3).Seconds()
-	for _, name := range []string{renewing, calls, keepAlive, reads} {
+	for _, name := range []string{renewing, calls, keepAlive, reads, attaching} {
 		if sum, ok := figures[name]; ok {
 			figures[third(name)] = sum / thirds
 		}

@@ -1,5 +1,5 @@
-// Command stores runs this module's locks on Redis, PostgreSQL and etcd, which it starts, each beside those of others
-// on the same server, and reports what each costs. bench/README.md says how to read what it writes.
+// Command stores runs this module's locks on Redis, PostgreSQL, etcd and ZooKeeper, which it starts, each beside those
+// of others on the same server, and reports what each costs. bench/README.md says how to read what it writes.
 package main
 
 import (
@@ -56,7 +56,7 @@ func parse(args []string, progress io.Writer) (s settings, err error) {
 	f.SetOutput(progress)
 	f.StringVar(&s.out, "out", "", "directory for table.txt, summary.md and raw.json; none: only the table is printed")
 	only := f.String("only", "", "comma-separated beginnings of scenarios to run; none: all")
-	names := f.String("store", "redis,postgres,etcd", "comma-separated stores")
+	names := f.String("store", "redis,postgres,etcd,zookeeper", "comma-separated stores")
 	quick := f.Bool("quick", false, "run everything once and briefly, to see that it works")
 	at := f.String("at", "300us,0", "comma-separated distances, by round trip; 0: loopback")
 	rounds := f.Int("rounds", 0, "rounds, if not the default number")

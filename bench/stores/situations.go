@@ -45,7 +45,7 @@ func situations() []situation {
 		of("hot1x64", "64 goroutines of one process, one name", hot, 2, load{clients: 1, goroutines: 64, name: "hot"}),
 		of("hot8x1", "8 goroutines of 8 clients, one name", hot, 2, load{clients: 8, goroutines: 8, name: "hot"}),
 		of("hot8x8", "64 goroutines of 8 clients, one name", hot, 2, load{clients: 8, goroutines: 64, name: "hot"}),
-	}, handovers(), held(), passwords(), minute(), crashes())
+	}, handovers(), held(), thousand(), passwords(), minute(), crashes())
 }
 
 // load is goroutines over clients that lock and unlock.
@@ -62,6 +62,13 @@ type load struct {
 
 func openLoad(ctx context.Context, lab *lab, l load) (scenario.Subject, error) {
 	l.lab = lab
+	process, err := lab.inJava(l.clients)
+	if err != nil {
+		return nil, err
+	}
+	if process != nil {
+		return lab.javaLoad(process, l), nil
+	}
 	for range l.clients {
 		c, err := lab.client(ctx, 0)
 		if err != nil {

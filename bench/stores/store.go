@@ -31,14 +31,14 @@ type store struct {
 }
 
 // stores are all there are, in the order of the tables.
-var stores = []*store{&onRedis, &onPostgres, &onEtcd}
+var stores = []*store{&onRedis, &onPostgres, &onEtcd, &onZooKeeper}
 
 // chosen are the stores of those names.
 func chosen(names string) (all []*store, err error) {
 	wanted := strings.Split(names, ",")
 	for _, name := range wanted {
 		if !slices.ContainsFunc(stores, func(s *store) bool { return s.name == name }) {
-			return nil, fmt.Errorf("-store %s: %q is none of redis, postgres and etcd", names, name)
+			return nil, fmt.Errorf("-store %s: %q is none of redis, postgres, etcd and zookeeper", names, name)
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(stores), func(s *store) bool { return !slices.Contains(wanted, s.name) }), nil
@@ -85,7 +85,8 @@ const (
 	renewing  = "renewal_calls" // the same without those that begin, set up and end transactions
 	keepAlive = "keep_alives"
 	reads     = "reads"
-	logBytes  = "log_bytes" // of the log that is on the disk before an answer comes
+	attaching = "attachments" // of sessions to connections, new ones among them
+	logBytes  = "log_bytes"   // of the log that is on the disk before an answer comes
 	planning  = "planning_us"
 	running   = "running_us"
 )

@@ -7,6 +7,7 @@ require (
 	github.com/holdfast-go/holdfast v0.0.0
 	github.com/holdfast-go/holdfast/etcdlock v0.0.0
 	github.com/holdfast-go/holdfast/pglock v0.0.0
+	github.com/holdfast-go/holdfast/zklock v0.0.0
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/stretchr/testify v1.12.1

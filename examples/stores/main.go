@@ -1,10 +1,11 @@
-// Command stores runs one business function on locks in four stores. The store is chosen where the client is made;
+// Command stores runs one business function on locks in five stores. The store is chosen where the client is made;
 // the function knows names and lock.Provider, and nothing else.
 //
 //	go run ./examples/stores                 # locks in memory
 //	go run ./examples/stores -store redis    # on the Redis of REDIS_URL, or on one that it starts
 //	go run ./examples/stores -store postgres # on the PostgreSQL of DATABASE_URL, or on one that it starts
 //	go run ./examples/stores -store etcd     # on the etcd of ETCD_ENDPOINTS, or on one that it starts
+//	go run ./examples/stores -store zookeeper # on the ZooKeeper of ZOOKEEPER_SERVERS
 //
 // Several billers, each with a client of its own as in a process of its own, bill the same accounts at the same time.
 // It exits non-zero if an account was billed twice or not at all, or if any other check fails.
@@ -26,7 +27,7 @@ import (
 const patience = time.Minute // for a server that starts, and for the bills, each of which take some seconds
 
 func main() {
-	store := flag.String("store", "memory", "where the locks are: memory, redis, postgres or etcd")
+	store := flag.String("store", "memory", "where the locks are: memory, redis, postgres, etcd or zookeeper")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/testkit/etcdtest"
 	"github.com/holdfast-go/holdfast/internal/testkit/pgtest"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
+	"github.com/holdfast-go/holdfast/internal/testkit/zktest"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
@@ -38,6 +39,10 @@ func TestStores(t *testing.T) {
 			require.NoError(t, run(t.Context(), store))
 		})
 	}
+	t.Run("zookeeper found", func(t *testing.T) {
+		t.Setenv("ZOOKEEPER_SERVERS", zktest.Shared(t).Addr())
+		require.NoError(t, run(t.Context(), "zookeeper"))
+	})
 	t.Run("etcd of the checkout", func(t *testing.T) {
 		for name := range found {
 			t.Setenv(name, "")
@@ -49,7 +54,7 @@ func TestStores(t *testing.T) {
 
 // A user without a server is told what to do.
 func TestNoServer(t *testing.T) {
-	for _, name := range []string{"PATH", "REDIS_URL", "DATABASE_URL", "ETCD_ENDPOINTS", "HOLDFAST_REDIS_SERVER"} {
+	for _, name := range []string{"PATH", "REDIS_URL", "DATABASE_URL", "ETCD_ENDPOINTS", "ZOOKEEPER_SERVERS", "HOLDFAST_REDIS_SERVER"} {
 		t.Setenv(name, "")
 	}
 	t.Setenv("HOLDFAST_POSTGRES_BIN", t.TempDir())
@@ -60,5 +65,7 @@ func TestNoServer(t *testing.T) {
 		"server, or name the folder of its programs in HOLDFAST_POSTGRES_BIN")
 	require.EqualError(t, run(t.Context(), "etcd"), "there is no etcd: set ETCD_ENDPOINTS to one, or install its server "+
 		"(3.5.23, 3.6.5 or newer), or name the folder of its program in HOLDFAST_ETCD_BIN")
-	require.EqualError(t, run(t.Context(), "zookeeper"), "-store zookeeper: there are memory, redis, postgres and etcd")
+	require.EqualError(t, run(t.Context(), "zookeeper"), "there is no ZooKeeper: set ZOOKEEPER_SERVERS to its servers, "+
+		"such as localhost:2181")
+	require.EqualError(t, run(t.Context(), "consul"), "-store consul: there are memory, redis, postgres, etcd and zookeeper")
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/pglock"
 	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/zklock"
 )
 
 // client is what the client of every store is for this program.
@@ -42,8 +43,10 @@ func open(ctx context.Context, store string) (*site, error) {
 		return onPostgres(ctx)
 	case "etcd":
 		return onEtcd(ctx)
+	case "zookeeper":
+		return onZooKeeper()
 	}
-	return nil, fmt.Errorf("-store %s: there are memory, redis, postgres and etcd", store)
+	return nil, fmt.Errorf("-store %s: there are memory, redis, postgres, etcd and zookeeper", store)
 }
 
 // memory is a Redis-compatible server in this process, for which nothing has to be installed.
@@ -147,6 +150,19 @@ func etcdSite(what, endpoints string, stop func() error) (*site, error) {
 		what:   what,
 		client: func() (client, error) { return etcdlock.NewClient(cli, nil) },
 		close:  func() error { return errors.Join(cli.Close(), stop()) },
+	}, nil
+}
+
+// onZooKeeper takes the servers as Java's clients do. It starts none: that takes a JVM.
+func onZooKeeper() (*site, error) {
+	servers := os.Getenv("ZOOKEEPER_SERVERS")
+	if servers == "" {
+		return nil, errors.New("there is no ZooKeeper: set ZOOKEEPER_SERVERS to its servers, such as localhost:2181")
+	}
+	return &site{
+		what:   "the ZooKeeper of ZOOKEEPER_SERVERS",
+		client: func() (client, error) { return zklock.NewClient(strings.Split(servers, ","), nil) },
+		close:  nothing,
 	}, nil
 }
 

@@ -23,6 +23,9 @@ func TestPairsOnPostgreSQL(t *testing.T) { pairs(t, "postgres") }
 // The same on etcd.
 func TestPairsOnEtcd(t *testing.T) { pairs(t, "etcd") }
 
+// The same on ZooKeeper.
+func TestPairsOnZooKeeper(t *testing.T) { pairs(t, "zookeeper") }
+
 func pairs(t *testing.T, on string) {
 	t.Parallel()
 	var mu sync.Mutex // guards results

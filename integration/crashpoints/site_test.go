@@ -20,7 +20,7 @@ type site struct {
 }
 
 // sites are all of them, by the names that subjects are told.
-var sites = map[string]site{"redis": redisSite, "postgres": postgresSite, "etcd": etcdSite}
+var sites = map[string]site{"redis": redisSite, "postgres": postgresSite, "etcd": etcdSite, "zookeeper": zookeeperSite}
 
 func (s site) points() []crash.Point {
 	return slices.DeleteFunc(crash.Points(), func(p crash.Point) bool { return slices.Contains(s.lacks, p) })

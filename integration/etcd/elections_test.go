@@ -46,19 +46,19 @@ func TestTheLeaderFails(t *testing.T) {
 				l.lease = 4 * lease // a busy machine takes its time for what happens meanwhile
 			}
 			team, keeper := l.play(t), l.keep(t, "kept")
-			keeper.renewed(t, 1)
+			keeper.Renewed(t, 1)
 			leader := l.Leader(t)
 			fault.begin(l, leader)
 			l.Leader(t, leader)
-			team.goesOn(t)
+			team.GoesOn(t)
 			if !fault.brief {
-				keeper.renewed(t, 1)
+				keeper.Renewed(t, 1)
 			}
 			fault.end(l, leader)
-			team.goesOn(t)
-			keeper.renewed(t, 2)
-			require.NoError(t, keeper.unlock())
-			team.judge(t)
+			team.GoesOn(t)
+			keeper.Renewed(t, 2)
+			require.NoError(t, keeper.Unlock())
+			team.Judge(t)
 		})
 	}
 }
@@ -76,18 +76,18 @@ func TestTheLeadersDiskHangs(t *testing.T) {
 	require.NoError(t, err)
 	resume := l.Members[leader].HangDisk(t)
 	l.Leader(t, leader)
-	team.goesOn(t)
-	keeper.renewed(t, 2)
+	team.GoesOn(t)
+	keeper.Renewed(t, 2)
 	_, release, err := l.client(t, etcdlock.Options{}).Lock("lone", lock.MaxWait(patience)).Lock(context.Background())
 	require.NoError(t, err)
 	require.ErrorIs(t, context.Cause(held), lock.ErrLost, "it was told before")
 	resume()
 	require.NoError(t, release())
 	require.ErrorIs(t, unlock(), lock.ErrLost)
-	team.goesOn(t)
-	keeper.renewed(t, 2)
-	require.NoError(t, keeper.unlock())
-	team.judge(t)
+	team.GoesOn(t)
+	keeper.Renewed(t, 2)
+	require.NoError(t, keeper.Unlock())
+	team.Judge(t)
 }
 
 // A client that knows one server alone, and that is cut off from the others, is told before another client has its lock,
@@ -112,17 +112,17 @@ func TestAClientOfAServerThatIsCutOff(t *testing.T) {
 	_, _, err = lone.Lock("b").TryLock(ctx)
 	require.ErrorIs(t, err, lock.ErrUnavailable)
 	require.ErrorContains(t, err, "no leader", "it is refused, and not held up")
-	team.goesOn(t)
+	team.GoesOn(t)
 	l.Cut(follower, false)
 	require.NoError(t, release())
 	etcdtest.Eventually(t, func() bool {
 		_, unlock, err := lone.Lock("a").TryLock(ctx)
 		return err == nil && unlock() == nil
 	}, "the server is back")
-	team.judge(t)
+	team.Judge(t)
 }
 
-// Without a majority nothing is granted, and who holds is told in time; with one again everything goes on. When all
+// Without a majority nothing is granted, and holders are told in time; with one again everything goes on. When all
 // servers are restarted sooner than that, holds stay.
 func TestTheMajorityIsGone(t *testing.T) {
 	t.Parallel()
@@ -132,26 +132,26 @@ func TestTheMajorityIsGone(t *testing.T) {
 		s.Kill()
 	}
 	restart(l.Members...)
-	team.goesOn(t)
-	kept.renewed(t, 2)
+	team.GoesOn(t)
+	kept.Renewed(t, 2)
 
 	for _, s := range l.Members[1:] {
 		s.Kill()
 	}
-	<-kept.held.Done()
-	require.ErrorIs(t, context.Cause(kept.held), lock.ErrLost)
-	require.ErrorIs(t, kept.unlock(), lock.ErrLost)
+	<-kept.Held.Done()
+	require.ErrorIs(t, context.Cause(kept.Held), lock.ErrLost)
+	require.ErrorIs(t, kept.Unlock(), lock.ErrLost)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	c := l.client(t, etcdlock.Options{})
 	_, _, err := c.Lock("kept").TryLock(ctx)
 	require.ErrorIs(t, err, lock.ErrUnavailable)
 	restart(l.Members[1:]...)
-	team.goesOn(t)
+	team.GoesOn(t)
 	_, unlock, err := c.Lock("kept").Lock(ctx)
 	require.NoError(t, err)
 	require.NoError(t, unlock())
-	team.judge(t)
+	team.Judge(t)
 }
 
 // restart starts servers at the same time, of which none is well alone.

@@ -12,11 +12,17 @@ type Loss struct {
 	Of          string        // the client process whose holds; "" for all
 	From, Until time.Duration // at some time from one to the other
 	Certain     bool          // it did; else it may have done so
+	Since       time.Duration // it may know holds that were granted before
 	By          string        // the client process that caused it; "" if none did
 }
 
 func (l Loss) of(h Hold) bool {
 	return (l.Name == "" || l.Name == h.Name) && (l.Of == "" || l.Of == h.process())
+}
+
+// certain reports that the store forgot a hold which was granted before.
+func (l Loss) certain(h Hold) bool {
+	return l.Certain && l.of(h) && h.grantStart >= l.Since && h.grantStart <= l.From
 }
 
 // Bounds say what may follow when the store forgets. The zero value is for runs in which it does not.
@@ -30,7 +36,7 @@ type Bounds struct {
 func (b Bounds) Late(holds []Hold) (found []string) {
 	for _, h := range granted(holds) {
 		for _, l := range b.Losses {
-			if l.Certain && l.of(h) && h.grantStart <= l.From && h.End > l.Until+b.Telling+h.Stalled {
+			if l.certain(h) && h.End > l.Until+b.Telling+h.Stalled {
 				found = append(found, fmt.Sprintf("%v was lost at %v and its holder told %v later", h, l.Until,
 					h.End-l.Until))
 				break
@@ -47,7 +53,7 @@ func (b Bounds) LongestTelling(holds []Hold) (longest time.Duration, lost int) {
 	for _, h := range granted(holds) {
 		hit := false
 		for _, l := range b.Losses {
-			if l.Certain && l.of(h) && h.grantStart <= l.From && h.End > l.Until {
+			if l.certain(h) && h.End > l.Until {
 				hit, longest = true, max(longest, h.End-l.Until)
 			}
 		}

@@ -36,6 +36,9 @@ func TestLossesAreToldInTime(t *testing.T) {
 	require.Len(t, all.Late([]Hold{hold(1, 50, 500), other(hold(1, 50, 500))}), 2, "a loss of all names")
 	mine := Bounds{Losses: []Loss{{Of: "mine", From: 100, Until: 110, Certain: true}}, Telling: 50}
 	require.Len(t, mine.Late([]Hold{by("mine", hold(1, 50, 500)), by("other", hold(2, 50, 500))}), 1, "of one process")
+	backwards := Bounds{Losses: []Loss{{From: 100, Until: 110, Certain: true, Since: 60}}, Telling: 50}
+	require.Empty(t, backwards.Late([]Hold{hold(1, 50, 500)}), "it may be known")
+	require.Len(t, backwards.Late([]Hold{hold(1, 60, 500)}), 1)
 	unsure := Bounds{Losses: []Loss{{Name: "a", From: 100, Until: 110}}, Telling: 50}
 	require.Empty(t, unsure.Late([]Hold{hold(1, 50, 500)}), "it may have been lost")
 	first, second := hold(1, 50, 120), hold(2, 125, 161)

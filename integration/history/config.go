@@ -32,12 +32,18 @@ const (
 	// Before it learns of that it may revoke leases which the other one has renewed: it skips to make sure that it
 	// leads, if it has counted time a moment ago (etcd's pull request 18428).
 	Thawed Site = "etcd-thawed"
+
+	// On ZooKeeper, which is three servers, each client has a path of its own to each of them.
+	ZooKeeper Site = "zookeeper"
 )
 
 // redis reports that one Redis answers for a name. (Of a redlock, several do.)
-func (s Site) redis() bool { return !s.postgres() && !s.etcd() && s != Quorum }
+func (s Site) redis() bool { return !s.postgres() && !s.agrees() && s != Quorum }
 
 func (s Site) etcd() bool { return s == Etcd || s == Thawed }
+
+// agrees reports that three servers agree on the locks, which hang on what a client renews for all of them.
+func (s Site) agrees() bool { return s.etcd() || s == ZooKeeper }
 
 func (s Site) postgres() bool { return s == Postgres || s == Deposed || s == Bouncer }
 
@@ -47,11 +53,11 @@ type Config struct {
 	Acquisitions int // while faults are injected
 	Faults       int // at least as many as there are kinds
 	Seed         uint64
-	Lease        time.Duration // zero: 900 ms, and 5 s on etcd
+	Lease        time.Duration // zero: 900 ms, and 5 s on etcd and ZooKeeper
 	Limit        time.Duration // for the acquisitions and faults; the run fails if it is not done by then
 
 	Site    Site     // Single by default
-	Forgets bool     // the store is made to forget, and no other fault happens; on a single Redis, PostgreSQL and etcd
+	Forgets bool     // the store is made to forget, and no other fault happens; not on every site
 	Linger  bool     // workers stay inside for long; always so where the store forgets
 	Kinds   []string // names of the only kinds of faults; nil means all of the site
 
@@ -114,8 +120,8 @@ func (c Config) warmUp() int {
 func (c Config) fill() (Config, error) {
 	if c.Lease == 0 {
 		c.Lease = 900 * time.Millisecond
-		if c.Site.etcd() {
-			c.Lease = 5 * time.Second // the shortest
+		if c.Site.agrees() {
+			c.Lease = 5 * time.Second // the shortest, or nearly so
 		}
 	}
 	if c.Limit == 0 {

@@ -25,10 +25,15 @@ var siteKinds = map[Site][]fault{
 	Bouncer:  slices.Concat(pipeKinds, backendKinds, primaryKinds, clientKinds),
 	Etcd:     slices.Concat(pipeKinds, memberKinds, historyKinds, clientKinds),
 	Thawed:   slices.Concat(thawedKinds, pipeKinds, clientKinds),
+
+	ZooKeeper: slices.Concat(pipeKinds, ensembleKinds, clientKinds),
 }
 
 // lossKinds make the store of a site forget.
-var lossKinds = map[Site][]fault{Single: redisLosses, Postgres: postgresLosses, Etcd: etcdLosses}
+var lossKinds = map[Site][]fault{
+	Single: redisLosses, Postgres: postgresLosses, Etcd: etcdLosses,
+	ZooKeeper: zookeeperLosses,
+}
 
 // clientKinds are faults of the client processes.
 var clientKinds = []fault{

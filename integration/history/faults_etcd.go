@@ -1,6 +1,7 @@
 package history
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -117,13 +118,17 @@ func thawLeader(r *run, random *rand.Rand) int {
 
 // leases lists those that have some time left.
 func (g *etcdGround) leases(r *run, of *clientv3.Client, some time.Duration) (all []clientv3.LeaseID) {
-	ctx, cancel := asking()
-	defer cancel()
-	found, err := of.Leases(ctx)
+	var found *clientv3.LeaseLeasesResponse
+	err := asked(func(ctx context.Context) (err error) {
+		found, err = of.Leases(ctx)
+		return err
+	})
 	if err != nil {
 		r.fail(err)
 		return nil
 	}
+	ctx, cancel := asking()
+	defer cancel()
 	for _, lease := range found.Leases {
 		left, err := of.TimeToLive(ctx, lease.ID)
 		if err == nil && left.TTL >= int64(some/time.Second) {
@@ -224,10 +229,12 @@ func compacts(defragment bool) func(*run, *rand.Rand) int {
 // deleteWaiter deletes the key of one who waits, while another has the lock: its caller asks again, and comes last.
 func deleteWaiter(r *run, random *rand.Rand) int {
 	name := names[random.IntN(len(names))]
-	ctx, cancel := asking()
-	defer cancel()
-	got, err := r.etcd().admin.Get(ctx, name+"/", clientv3.WithPrefix(), clientv3.WithKeysOnly(),
-		clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend))
+	var got *clientv3.GetResponse
+	err := asked(func(ctx context.Context) (err error) {
+		got, err = r.etcd().admin.Get(ctx, name+"/", clientv3.WithPrefix(), clientv3.WithKeysOnly(),
+			clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend))
+		return err
+	})
 	if err != nil {
 		r.fail(err)
 		return 0
@@ -240,12 +247,16 @@ func deleteWaiter(r *run, random *rand.Rand) int {
 	for _, kv := range []*mvccpb.KeyValue{got.Kvs[0], got.Kvs[which]} {
 		stand = append(stand, clientv3.Compare(clientv3.CreateRevision(string(kv.Key)), "=", kv.CreateRevision))
 	}
+	ctx, cancel := asking()
+	defer cancel()
 	done, err := r.etcd().admin.Txn(ctx).If(stand...).Then(clientv3.OpDelete(string(got.Kvs[which].Key))).Commit()
-	if err != nil {
+	switch {
+	case unserved(err): // another time
+		return 0
+	case err != nil:
 		r.fail(err)
 		return 0
-	}
-	if !done.Succeeded { // one of them left meanwhile
+	case !done.Succeeded: // one of them left meanwhile
 		return 0
 	}
 	return 1

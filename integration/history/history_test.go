@@ -59,7 +59,7 @@ func everything(t *testing.T, report *history.Report) {
 		return
 	}
 	calls := []string{"do:ok", "own:ok", "break:ok", "max-hold:ok"}
-	if report.Config.Site != history.Etcd { // which exports no hold
+	if site := report.Config.Site; site != history.Etcd && site != history.ZooKeeper { // which export no hold
 		calls = append(calls, "export:ok", "import:ok")
 	}
 	if report.Config.Site == history.Single {
@@ -125,6 +125,11 @@ func TestHistoryOnEtcd(t *testing.T) {
 	everything(t, run(t, history.Config{Acquisitions: 700, Faults: 24, Site: history.Etcd}))
 }
 
+// The same on ZooKeeper, beside leaders that stand still, and servers that are cut off from one another.
+func TestHistoryOnZooKeeper(t *testing.T) {
+	everything(t, run(t, history.Config{Acquisitions: 700, Faults: 24, Site: history.ZooKeeper}))
+}
+
 // The same though a leader stands still for longer than a lease, and then may revoke leases that stand: a holder
 // that loses its hold by that is told, and tokens are in order.
 func TestHistoryOnEtcdWhoseLeaderComesBack(t *testing.T) {
@@ -134,6 +139,13 @@ func TestHistoryOnEtcdWhoseLeaderComesBack(t *testing.T) {
 // The same as where Redis forgets, on etcd: an operator deletes keys, and revokes leases of clients.
 func TestHistoryWhereEtcdForgets(t *testing.T) {
 	report := run(t, history.Config{Acquisitions: 100, Faults: 20, Forgets: true, Site: history.Etcd})
+	require.GreaterOrEqual(t, report.Lost, report.Injected()/4, "too few losses met a holder")
+	require.Positive(t, report.Stale, "nobody was inside without the lock: the bounds were never needed")
+}
+
+// The same as where Redis forgets, on ZooKeeper: an operator deletes nodes, and ends sessions of clients.
+func TestHistoryWhereZooKeeperForgets(t *testing.T) {
+	report := run(t, history.Config{Acquisitions: 100, Faults: 20, Forgets: true, Site: history.ZooKeeper})
 	require.GreaterOrEqual(t, report.Lost, report.Injected()/4, "too few losses met a holder")
 	require.Positive(t, report.Stale, "nobody was inside without the lock: the bounds were never needed")
 }

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"context"
 	"math/rand/v2"
 	"strings"
 
@@ -56,9 +57,11 @@ func deleteBase(r *run, _ *rand.Rand) (name string, lost bool, err error) {
 // revoke ends the lease of the client that holds a lock, and with it all its holds.
 func revoke(r *run, random *rand.Rand) int {
 	name := names[random.IntN(len(names))]
-	ctx, cancel := asking()
-	defer cancel()
-	first, err := r.etcd().admin.Get(ctx, name+"/", clientv3.WithFirstCreate()...)
+	var first *clientv3.GetResponse
+	err := asked(func(ctx context.Context) (err error) {
+		first, err = r.etcd().admin.Get(ctx, name+"/", clientv3.WithFirstCreate()...)
+		return err
+	})
 	if err != nil {
 		r.fail(err)
 		return 0
@@ -71,6 +74,8 @@ func revoke(r *run, random *rand.Rand) int {
 	if process == "" {
 		return 0 // it has held nothing yet
 	}
+	ctx, cancel := asking()
+	defer cancel()
 	from := stamp.Now()
 	if _, err := r.etcd().admin.Revoke(ctx, clientv3.LeaseID(first.Kvs[0].Lease)); err != nil {
 		return 0 // it was revoked a moment ago

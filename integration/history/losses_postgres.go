@@ -29,15 +29,16 @@ func editAll(sql string) func(*run, *rand.Rand) (string, bool, error) {
 	return func(r *run, _ *rand.Rand) (string, bool, error) { return "", true, r.postgres().tell(sql) }
 }
 
-// failOverBackwards promotes a standby that has received nothing for more than a lease. So it knows of no hold that
-// stands when the primary ends.
+// failOverBackwards promotes a standby that has received nothing for more than a lease. So it knows of no hold that was
+// granted since. A hold that it knows may be renewed there.
 func failOverBackwards(r *run, random *rand.Rand) int {
 	r.postgres().leaveBehind(r)
+	since := stamp.Now()
 	time.Sleep(r.between(random, 12, 20)) // the fault itself
 	from := stamp.Now()
 	r.postgres().servers[r.postgres().primary].Crash()
 	r.postgres().promote()
-	r.record.lost(Loss{From: from, Until: stamp.Now(), Certain: true})
+	r.record.lost(Loss{From: from, Until: stamp.Now(), Certain: true, Since: since})
 	r.postgres().attach(r, false)
 	return 1
 }

@@ -60,7 +60,7 @@ var operations = []operation{
 
 // operations are those of a client. Where the store forgets there is no fixed lease: it is not renewed, so its holder
 // would not learn of a loss. Where it does not, no worker takes a lock from another process, which would learn of that
-// too late to avoid an overlap. Only one Redis keeps a lock that nobody holds; etcd and redlock export none.
+// too late to avoid an overlap. Only one Redis keeps a lock that nobody holds; etcd, ZooKeeper and redlock export none.
 func (o orders) operations() []operation {
 	return slices.DeleteFunc(slices.Clone(operations), func(op operation) bool {
 		switch op.name {
@@ -71,7 +71,7 @@ func (o orders) operations() []operation {
 		case "keep":
 			return !o.Site.redis()
 		case "export":
-			return o.Site.etcd() || o.Site == Quorum
+			return o.Site.agrees() || o.Site == Quorum
 		case "read", "set", "permit":
 			return !o.takesAll()
 		}
@@ -230,8 +230,8 @@ func (c *client) maxHold() time.Duration { return c.Lease / 12 }
 
 func (c *client) locks(name string) locks {
 	fixed := c.Lease / 2
-	if c.Site.etcd() {
-		fixed = c.Lease // half of it may be less than a lease of etcd can be
+	if c.Site.agrees() {
+		fixed = c.Lease // half of it may be less than a lease can be
 	}
 	of := c.maker(name)
 	all := locks{

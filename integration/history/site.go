@@ -10,9 +10,10 @@ type ground interface {
 }
 
 // The ground of a site, as its faults know it.
-func (r *run) redis() *redisGround       { return r.ground.(*redisGround) }
-func (r *run) postgres() *postgresGround { return r.ground.(*postgresGround) }
-func (r *run) etcd() *etcdGround         { return r.ground.(*etcdGround) }
+func (r *run) redis() *redisGround         { return r.ground.(*redisGround) }
+func (r *run) postgres() *postgresGround   { return r.ground.(*postgresGround) }
+func (r *run) etcd() *etcdGround           { return r.ground.(*etcdGround) }
+func (r *run) zookeeper() *zookeeperGround { return r.ground.(*zookeeperGround) }
 
 // build starts the servers of a run, and makes the seats of its clients.
 func (r *run) build(lab *lenient) {
@@ -29,6 +30,8 @@ func (r *run) build(lab *lenient) {
 		r.ground = r.buildPostgres(lab)
 	case r.cfg.Site.etcd():
 		r.ground = r.buildEtcd(lab)
+	case r.cfg.Site == ZooKeeper:
+		r.ground = r.buildZooKeeper(lab)
 	default:
 		r.ground = r.buildRedis(lab)
 	}
@@ -41,6 +44,8 @@ func dial(o orders) (store lock.Provider, hangUp func() error, err error) {
 		return dialPostgres(o)
 	case o.Site.etcd():
 		return dialEtcd(o)
+	case o.Site == ZooKeeper:
+		return dialZooKeeper(o)
 	case o.Site == Quorum:
 		return dialQuorum(o)
 	}

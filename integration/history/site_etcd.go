@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+	"google.golang.org/grpc/codes"
 
 	"github.com/holdfast-go/holdfast/etcdlock"
 	"github.com/holdfast-go/holdfast/internal/testkit/etcdtest"
@@ -67,12 +70,33 @@ func asking() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), settle)
 }
 
+// asked asks etcd, and again while that has nobody to serve the run's own client: the faults hit it, too, and servers
+// that were killed are back before they agree.
+func asked(ask func(ctx context.Context) error) (err error) {
+	for end := time.Now().Add(settle); ; time.Sleep(10 * time.Millisecond) {
+		ctx, cancel := asking()
+		err = ask(ctx)
+		cancel()
+		if !unserved(err) || time.Now().After(end) {
+			return err
+		}
+	}
+}
+
+// unserved reports that nobody served a request, or its answer was lost.
+func unserved(err error) bool {
+	var told rpctypes.EtcdError
+	return errors.As(rpctypes.Error(err), &told) && told.Code() == codes.Unavailable
+}
+
 // keys are those below a prefix, the first that was made first.
 func (g *etcdGround) keys(prefix string) (all []string, err error) {
-	ctx, cancel := asking()
-	defer cancel()
-	got, err := g.admin.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly(),
-		clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend))
+	var got *clientv3.GetResponse
+	err = asked(func(ctx context.Context) (err error) {
+		got, err = g.admin.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly(),
+			clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend))
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -102,9 +126,11 @@ func (g *etcdGround) listened() (all []string, err error) {
 // connections implements [ground]: a client that was closed has revoked its lease, on which its seals hang as well, and
 // that of one that was killed has ended.
 func (g *etcdGround) connections() (all []string, err error) {
-	ctx, cancel := asking()
-	defer cancel()
-	leases, err := g.admin.Leases(ctx)
+	var leases *clientv3.LeaseLeasesResponse
+	err = asked(func(ctx context.Context) (err error) {
+		leases, err = g.admin.Leases(ctx)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

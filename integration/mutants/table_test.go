@@ -84,6 +84,11 @@ var table = append(histories, []mutant{
 		new:  "",
 		in:   "internal/testkit/observertest", by: "^TestEveryWayIsToldOnce$",
 	}, {
+		name: "a hold whose time is over is told to be gone where the store says so first",
+		file: "internal/engine/grant.go",
+		old:  "reason == hold.Gone && !g.Valid() {", new: "false {",
+		in: "internal/engine", by: "^TestAHoldWhoseTimeIsOverIsNotTakenAway$",
+	}, {
 		name: "a hold that is lost while an observer is told that it began has no end",
 		file: "internal/engine/grant.go",
 		old:  `Ended(owner, overCause(h))`,
@@ -845,14 +850,28 @@ var table = append(histories, []mutant{
 		new: ``,
 		in:  "rwlock", by: "^TestAReaderDoesNotWaitForALateAnswer$",
 	}, {
-		name: "a reader that awaits an answer does not hear that it is busy",
-		file: "internal/localqueue/answer.go",
-		old: `	q.refuse(w)
-	q.askerIsDone(w)
+		name: "readers that wait for one at a gate ask for themselves after a time",
+		file: "internal/localqueue/join.go",
+		old:  `w.state == Awaiting && !q.asker.refused`,
+		new:  `w.state == Awaiting`,
+		in:   "rwlock", by: "^TestReadersAtAGateSendOneRequest$",
+	}, {
+		name: "readers from a gate join for as long as others",
+		file: "internal/localqueue/join.go",
+		old: `		return outweighs(trip) / 2
 `,
-		new: `	q.refuse(w)
+		new: `		return max(runShort, outweighs(trip))
 `,
-		in: "rwlock", by: "^TestAnswersThatAreNoGrantToOthers$",
+		in: "rwlock", by: "^TestAWriterBesideACrowdOfReaders$",
+	}, {
+		name: "nobody asks in place of a reader that leaves a gate",
+		file: "internal/localqueue/queue.go",
+		old: `	q.askerLeaves(w)
+	q.promote()
+`,
+		new: `	q.promote()
+`,
+		in: "rwlock", by: "^TestReadersAtAGateSendOneRequest$",
 	}, {
 		name: "an exported reader takes the grant of the others along",
 		file: "lua/rw_read_adopt.lua",
@@ -930,7 +949,7 @@ var table = append(histories, []mutant{
 		file: "internal/request/attempts.go",
 		old:  `return min(start, a.since)`,
 		new:  `return max(start, a.since)`,
-		in:   "internal/testkit/faulttest", by: "^TestEveryRequestTakesEffectOnce$/^acquire$/^reply_lost$",
+		in:   "internal/request", by: "^TestDoubtSpansAllRequests$",
 	}, {
 		name: "contexts end after the release",
 		file: "internal/engine/*.go",

@@ -22,9 +22,11 @@ import (
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
 	"github.com/holdfast-go/holdfast/internal/testkit/role"
 	"github.com/holdfast-go/holdfast/internal/testkit/servers"
+	"github.com/holdfast-go/holdfast/internal/testkit/zktest"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/pglock"
 	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/zklock"
 )
 
 func TestMain(m *testing.M) {
@@ -69,6 +71,9 @@ func open(store, at string) (c client, end func(), err error) {
 		}
 		c, err = etcdlock.NewClient(cli, &etcdlock.Options{Lease: lease, Logger: quiet})
 		end = func() { _ = cli.Close() }
+	case "ZooKeeper":
+		c, err = zklock.NewClient([]string{at}, &zklock.Options{Lease: lease, Logger: quiet})
+		end = func() {}
 	default:
 		err = fmt.Errorf("there is no store %q", store)
 	}
@@ -89,6 +94,8 @@ func start(t *testing.T, store string) string {
 			pgtest.Run(t, of, m.SQL)
 		}
 		return of
+	case "ZooKeeper":
+		return zktest.Start(t, zktest.Options{}).Addr()
 	}
 	return etcdtest.Start(t).Endpoint()
 }
@@ -111,7 +118,7 @@ var holder = role.New("holder", func(o orders) {
 // The lock of a process that dies passes to the waiter when its lease is over. Processes die at several instants between
 // two renewals, which come every third of a lease.
 func TestTheNextHolderAfterACrash(t *testing.T) {
-	for _, store := range []string{"Redis", "PostgreSQL", "etcd"} {
+	for _, store := range []string{"Redis", "PostgreSQL", "etcd", "ZooKeeper"} {
 		t.Run(store, func(t *testing.T) {
 			t.Parallel()
 			at := start(t, store)

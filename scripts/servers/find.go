@@ -28,10 +28,7 @@ type server struct {
 
 // find looks for the server in the folder of the caller's choice, and then asks its script.
 func (s server) find() (found, error) {
-	program, err := s.given(os.Getenv(serversVariable))
-	if err == nil && program == "" {
-		program, err = s.fetched()
-	}
+	program, err := s.located()
 	if err != nil {
 		return found{}, err
 	}
@@ -40,6 +37,34 @@ func (s server) find() (found, error) {
 		return found{}, fmt.Errorf("%s --version: %w: %s", s.name, err, last(string(said)))
 	}
 	return found{version: version(string(said)), program: program}, nil
+}
+
+func (s server) located() (program string, err error) {
+	program, err = s.given(os.Getenv(serversVariable))
+	if err == nil && program == "" {
+		program, err = s.fetched()
+	}
+	return program, err
+}
+
+var jarName = regexp.MustCompile(`^(zookeeper)-(\d.*)\.jar$`)
+
+// findJar is find for a program that is a folder of jars, one of which has the version in its name.
+func (s server) findJar() (found, error) {
+	pattern, err := s.located()
+	if err != nil {
+		return found{}, err
+	}
+	jars, err := filepath.Glob(pattern)
+	if err != nil {
+		return found{}, err
+	}
+	for _, jar := range jars {
+		if of := jarName.FindStringSubmatch(filepath.Base(jar)); of != nil {
+			return found{version: "ZooKeeper " + of[2], program: jar}, nil
+		}
+	}
+	return found{}, fmt.Errorf("%s: there is no jar of this name", pattern)
 }
 
 // given returns the program in a folder of a folder; "" if there is none.

@@ -10,8 +10,9 @@
 // Where a server comes from:
 //
 //	HOLDFAST_SERVERS_DIR  a folder that has it in a folder of its own: redis-7.2.6/redis-server is the Redis 7.2
-//	                      there, valkey-8.0.1/valkey-server a Valkey 8, etcd-3.5.35 and postgres-16.2/bin likewise
-//	the scripts           fetch-servers.sh, fetch-postgres.sh and setup-etcd.sh
+//	                      there, valkey-8.0.1/valkey-server a Valkey 8, etcd-3.5.35, postgres-16.2/bin and
+//	                      zookeeper-3.8.4, a folder of jars, likewise
+//	the scripts           fetch-servers.sh, fetch-postgres.sh, setup-etcd.sh and setup-zookeeper.sh
 //	the system            what the tests run on anyway
 //
 // One subject is run after the other. The exit code is 1 if a test failed.

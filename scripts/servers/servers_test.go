@@ -60,6 +60,22 @@ func TestAScriptTellsWhereAServerIs(t *testing.T) {
 	require.ErrorContains(t, err, "printed no redis-8")
 }
 
+func TestAJarSaysItsVersion(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv(serversVariable, dir)
+	folder := filepath.Join(dir, "zookeeper-3.8.4")
+	require.NoError(t, os.Mkdir(folder, 0o700))
+	s := server{"zookeeper-3.8", "zookeeper-*.jar", nil}
+	_, err := s.findJar()
+	require.ErrorContains(t, err, "no jar")
+	for _, name := range []string{"zookeeper-jute-3.8.4.jar", "zookeeper-3.8.4.jar"} {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), nil, 0o600))
+	}
+	on, err := s.findJar()
+	require.NoError(t, err)
+	require.Equal(t, found{"ZooKeeper 3.8.4", filepath.Join(folder, "zookeeper-3.8.4.jar")}, on)
+}
+
 // A page keeps the rows that were not run again, in the order of the subjects, and all else that it says.
 func TestATableIsReadAsItWasWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "page.md")

@@ -21,6 +21,7 @@ type subject struct {
 // Versions that no other file names.
 const (
 	etcd35, etcd37 = "3.5.35", "3.7.3"
+	zooKeeper38    = "3.8.0"
 	goOld, goNew   = "go1.26.8", "go1.27.3" // the releases of Go that its authors support
 )
 
@@ -40,6 +41,8 @@ func subjects() []subject {
 		onEtcd("etcd 3.5", "etcd-3.5", etcd35),
 		onEtcd("etcd 3.6", "etcd-3.6", ""),
 		onEtcd("etcd 3.7", "etcd-3.7", etcd37),
+		onZooKeeper("ZooKeeper 3.8", "zookeeper-3.8", zooKeeper38),
+		onZooKeeper("ZooKeeper 3.9", "zookeeper-3.9", ""),
 		onGoRedis("go-redis, the oldest", oldestGoRedis),
 		onGoRedis("go-redis, the newest", newestGoRedis),
 		onGo("Go, the older", goOld),
@@ -109,6 +112,20 @@ func onEtcd(name, folder, version string) subject {
 		return tests{
 			packages: []string{"./etcdlock/..."}, flags: []string{"-p", "2", "-timeout", "15m"},
 			env: variable("HOLDFAST_ETCD_BIN", filepath.Dir(on.program)),
+		}.run()
+	}}
+}
+
+func onZooKeeper(name, folder, version string) subject {
+	script := []string{"scripts/setup-zookeeper.sh"}
+	if version != "" {
+		script = append(script, version)
+	}
+	from := server{folder, "zookeeper-*.jar", script}
+	return subject{name, "`zklock`", from.findJar, func(on found) (tally.Tally, error) {
+		return tests{
+			packages: []string{"./zklock/..."}, flags: []string{"-p", "2", "-timeout", "15m"},
+			env: variable("HOLDFAST_ZOOKEEPER_JARS", filepath.Dir(on.program)),
 		}.run()
 	}}
 }

@@ -67,9 +67,9 @@ var parts = []part{fast, beside, slow, building, bench}
 // longest lists the packages whose tests take longest. They start first: started last, they would run alone, and a
 // machine of two processors would idle beside the last ones for a minute.
 var longest = within("rlock", "internal/testkit/faulttest", "internal/testkit/scaletest", "internal/engine",
-	"pglock", "redlock", "internal/redisstore/luacall", "etcdlock", "semaphore", "rwlock", "fairlock", "multilock",
-	"integration/history", "integration/etcd", "integration/topologies", "integration/failover", "integration/postgres",
-	"integration", "integration/redisson",
+	"pglock", "redlock", "internal/redisstore/luacall", "etcdlock", "zklock", "semaphore", "rwlock", "fairlock",
+	"multilock", "integration/history", "integration/ensemble", "integration/etcd", "integration/topologies",
+	"integration/failover", "integration/postgres", "integration", "integration/redisson",
 	"integration/consumer", "integration/crashpoints", "integration/mutants")
 
 // rank orders the packages: the lower, the sooner a package starts.
@@ -93,7 +93,7 @@ func partOf(path, of string) part {
 		return building
 	}
 	switch of {
-	case module, module + "/pglock", module + "/etcdlock":
+	case module, module + "/pglock", module + "/etcdlock", module + "/zklock":
 		return fast
 	case module + "/integration":
 		return slow

@@ -87,7 +87,8 @@ func builds(t *testing.T, name string) bool {
 // Users pay with the modules that a module needs; what is slow, or needs the code of others, has modules of its own.
 func TestThePartsByModule(t *testing.T) {
 	for name, want := range map[string]part{
-		"": fast, "/pglock": fast, "/etcdlock": fast, "/integration": slow, "/bench": bench, "/holdfastvet": bench, "/adapters/gocron": beside,
+		"": fast, "/pglock": fast, "/etcdlock": fast, "/zklock": fast, "/integration": slow, "/bench": bench,
+		"/holdfastvet": bench, "/adapters/gocron": beside,
 	} {
 		assert.Equal(t, want, partOf(module+name, module+name), name)
 	}

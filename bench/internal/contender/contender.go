@@ -71,7 +71,9 @@ const (
 	Etcd            = "etcd concurrency.Mutex" // on one session, where there is nothing else beside the name
 	EtcdEachHandle  = Etcd + ", session per goroutine"
 	EtcdEachLock    = Etcd + ", session per lock"
-	Redisson        = "Redisson" // in a JVM: it is opened by scenarios that have a load for it
+	GoZooKeeper     = "go-zookeeper Lock"
+	Curator         = "Curator InterProcessMutex" // in a JVM: it is opened by scenarios that have a load for it
+	Redisson        = "Redisson"                  // in a JVM: it is opened by scenarios that have a load for it
 	Scripts         = "floor: two scripts"
 	SetNX           = "floor: SET NX PX"
 	Pipelined       = "floor: auto-pipelined"

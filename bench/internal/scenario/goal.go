@@ -18,6 +18,8 @@ type Goal struct {
 	AtLeast float64  // one of these two is set
 	AtMost  float64
 	Away    bool `json:",omitempty"` // it is none on loopback
+
+	From time.Duration `json:",omitempty"` // it is none at a shorter distance
 }
 
 // Verdict is what became of a goal.
@@ -42,7 +44,7 @@ func (n Number) MarshalJSON() ([]byte, error) {
 func (s Scenario) Judge(samples []Sample, d time.Duration) []Verdict {
 	var verdicts []Verdict
 	for _, g := range s.Goals {
-		if g.Away && d == 0 {
+		if g.Away && d == 0 || d < g.From {
 			continue
 		}
 		got := g.got(samples)

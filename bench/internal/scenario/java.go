@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/bench/internal/contender"
+	"github.com/holdfast-go/holdfast/bench/internal/javalib"
 	"github.com/holdfast-go/holdfast/bench/internal/measure"
-	"github.com/holdfast-go/holdfast/bench/internal/redisson"
 )
 
 // javaWarmth is how long a load is run in a JVM before it is measured, so that what is called often is compiled.
@@ -20,9 +20,9 @@ func withJava(names []string) []string { return slices.Concat(names, []string{co
 // jvm is a load of Redisson's.
 type jvm struct {
 	lab     *Lab
-	process *redisson.Process
+	process *javalib.Process
 	clients int
-	load    redisson.Load
+	load    javalib.Load
 	warm    bool
 }
 
@@ -42,7 +42,7 @@ func newJVM(lab *Lab, clients, threads int, kind, name string) (*jvm, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &jvm{lab: lab, process: process, clients: clients, load: redisson.Load{
+	j := &jvm{lab: lab, process: process, clients: clients, load: javalib.Load{
 		Kind: kind, Name: lab.Contender + ":" + name, Own: name == "",
 		Threads: max(lab.crowd(threads, clients)/clients, 1), For: lab.Slice,
 	}}

@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"github.com/holdfast-go/holdfast/bench/internal/contender"
+	"github.com/holdfast-go/holdfast/bench/internal/javalib"
 	"github.com/holdfast-go/holdfast/bench/internal/measure"
-	"github.com/holdfast-go/holdfast/bench/internal/redisson"
 )
 
 const (
@@ -87,7 +87,7 @@ func (m *minority) Measure(ctx context.Context) (measure.Figures, error) {
 		}
 	}
 	type result struct {
-		outcome redisson.Outcome
+		outcome javalib.Outcome
 		err     error
 	}
 	java := make(chan result, 1)

@@ -14,9 +14,9 @@ import (
 
 	"github.com/holdfast-go/holdfast/bench/internal/contender"
 	"github.com/holdfast-go/holdfast/bench/internal/distance"
+	"github.com/holdfast-go/holdfast/bench/internal/javalib"
 	"github.com/holdfast-go/holdfast/bench/internal/measure"
 	"github.com/holdfast-go/holdfast/bench/internal/redisd"
-	"github.com/holdfast-go/holdfast/bench/internal/redisson"
 	"github.com/holdfast-go/holdfast/bench/internal/wire"
 	"github.com/holdfast-go/holdfast/internal/testkit/etcdtest"
 )
@@ -42,9 +42,9 @@ func (s Scale) crowd(goroutines, clients int) int {
 // Setting is how much is measured, and with what.
 type Setting struct {
 	Scale
-	Java     *redisson.Program // nil: Redisson is not measured
-	Etcd     testing.TB        // owns its servers; nil: etcd is not measured
-	Distance time.Duration     // that a relay adds to each round trip; 0: there is none
+	Java     *javalib.Program // nil: Redisson is not measured
+	Etcd     testing.TB       // owns its servers; nil: etcd is not measured
+	Distance time.Duration    // that a relay adds to each round trip; 0: there is none
 }
 
 // of is n, or much less of it where it is only to be seen that it works.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/holdfast-go/holdfast/bench/internal/contender"
 	"github.com/holdfast-go/holdfast/bench/internal/distance"
+	"github.com/holdfast-go/holdfast/bench/internal/javalib"
 	"github.com/holdfast-go/holdfast/bench/internal/redisd"
-	"github.com/holdfast-go/holdfast/bench/internal/redisson"
 	"github.com/holdfast-go/holdfast/bench/internal/wire"
 )
 
@@ -41,7 +41,7 @@ type Row struct {
 }
 
 // Count counts all operations. Without Java there is no column of Redisson.
-func Count(ctx context.Context, program *redisson.Program) ([]Row, error) {
+func Count(ctx context.Context, program *javalib.Program) ([]Row, error) {
 	operations := Operations()
 	rows := make([]Row, len(operations))
 	for i, o := range operations {
@@ -81,7 +81,7 @@ func Count(ctx context.Context, program *redisson.Program) ([]Row, error) {
 type bench struct {
 	column  string
 	relay   *distance.Relay
-	java    *redisson.Process // nil: the library is in Go
+	java    *javalib.Process // nil: the library is in Go
 	meter   wire.Meter
 	closers []func() error // the last one first
 }
@@ -95,7 +95,7 @@ func (b *bench) close() error {
 }
 
 // open starts servers and what is to be between, and for Redisson a JVM.
-func open(column string, nodes int, program *redisson.Program) (b *bench, err error) {
+func open(column string, nodes int, program *javalib.Program) (b *bench, err error) {
 	b = &bench{column: column}
 	defer func() {
 		if err != nil {

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/holdfast-go/holdfast/bench/internal/contender"
-	"github.com/holdfast-go/holdfast/bench/internal/redisson"
+	"github.com/holdfast-go/holdfast/bench/internal/javalib"
 )
 
 // hand takes and frees one thing, as one goroutine or thread.
@@ -33,7 +33,7 @@ func (levels) try(context.Context) (bool, error) { panic("not asked of it") }
 
 // java is a thread of Redisson's.
 type java struct {
-	process *redisson.Process
+	process *javalib.Process
 	thread  string
 	what    []string // client, kind, name
 }

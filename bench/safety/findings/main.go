@@ -1,5 +1,6 @@
-// Command findings shows, in a few lines each, what ../ found of other libraries: by their own calls, as their
-// documentation shows them, with one fault. It starts its own servers, and takes a minute.
+// Command findings shows, in a few lines each, what ../ and integration found of other libraries: by their own calls,
+// as their documentation shows them, with one fault or none. It starts its own servers, and takes one to two minutes.
+// What it needs a JDK or Python for, it leaves out where they are missing, and says so.
 //
 //	cd bench && go run ./safety/findings
 package main
@@ -42,7 +43,9 @@ func must[T any](v T, err error) T {
 
 func main() {
 	ok := servers.Alone(func(t testing.TB) {
-		for _, f := range []func(testing.TB){slowAnswer, clockAhead, sessionToldLate, heartbeatToldLate} {
+		for _, f := range []func(testing.TB){
+			slowAnswer, clockAhead, sessionToldLate, heartbeatToldLate, nodeLeft, noExclusion,
+		} {
 			start = time.Now()
 			f(t)
 		}

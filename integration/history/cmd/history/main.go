@@ -31,9 +31,10 @@ func main() {
 	flag.IntVar(&cfg.Acquisitions, "acquisitions", 100_000, "how many are made while faults are injected")
 	flag.IntVar(&cfg.Faults, "faults", 500, "how many happen")
 	flag.Uint64Var(&cfg.Seed, "seed", uint64(time.Now().UnixNano()), "decides the faults")
-	flag.DurationVar(&cfg.Lease, "lease", 0, "of every hold (900ms; etcd: 5s)")
+	flag.DurationVar(&cfg.Lease, "lease", 0, "of every hold (900ms; etcd and ZooKeeper: 5s)")
 	flag.DurationVar(&cfg.Limit, "limit", 15*time.Minute, "for the acquisitions and faults")
-	sites := "single, cluster, sentinel, redlock, postgres, postgres-deposed, pgbouncer, etcd or etcd-thawed (single)"
+	sites := "single, cluster, sentinel, redlock, postgres, postgres-deposed, pgbouncer, etcd, etcd-thawed or " +
+		"zookeeper (single)"
 	flag.Func("site", sites, func(site string) error {
 		cfg.Site = history.Site(site)
 		return nil

@@ -31,10 +31,10 @@ type part struct {
 	history.Config
 }
 
-// parts take about as long for their shares as the others for theirs: on etcd a lease lasts for five seconds, and what
-// forgets has holders that stay inside for long, and so few acquisitions.
+// parts take about as long for their shares as the others for theirs: on etcd and ZooKeeper a lease lasts for five
+// seconds, and what forgets has holders that stay inside for long, and so few acquisitions.
 var parts = []part{
-	{"one Redis", 52, 24, true, history.Config{Site: history.Single}},
+	{"one Redis", 48, 18, true, history.Config{Site: history.Single}},
 	{"a cluster of three, whose slots move", 10, 12, true, history.Config{Site: history.Cluster}},
 	{"Redis behind Sentinels", 6, 8, true, history.Config{Site: history.Sentinel}},
 	{"redlock over five servers", 12, 12, false, history.Config{Site: history.Quorum}},
@@ -44,6 +44,7 @@ var parts = []part{
 		Site: history.Deposed, Lease: 2 * time.Second,
 	}},
 	{"three etcd servers", 4, 6, false, history.Config{Site: history.Etcd}},
+	{"three ZooKeeper servers", 4, 6, false, history.Config{Site: history.ZooKeeper}},
 	{"etcd, the old leader comes back", 0, 2, false, history.Config{Site: history.Thawed}},
 	{"Redis that forgets", 0, 7, false, history.Config{
 		Site: history.Single, Lease: 1200 * time.Millisecond, Forgets: true,

@@ -5,7 +5,7 @@
 // For each store and each outage it starts a server, and three programs that lock there: the first only tries, the
 // second waits briefly, and the third holds. All of them run at the same time, and in real time: a quarter of an hour.
 // Each is scraped as a Prometheus would, and every series that the alerts read is written down, with the alerts that
-// must fire then.
+// must fire then. With -store zookeeper it records that store alone.
 //
 // Record anew, on a machine that has little else to do, when a metric, an alert or what a client counts has changed.
 // The test of package deploy runs what is recorded.
@@ -36,8 +36,9 @@ const (
 
 func main() {
 	to := flag.String("o", "deploy/prometheus/recorded", "the folder to write to")
+	only := flag.String("store", "", "the store to record; empty: all")
 	flag.Parse()
-	if !servers.Alone(func(t testing.TB) { recordAll(t, *to) }) {
+	if !servers.Alone(func(t testing.TB) { recordAll(t, *to, *only) }) {
 		os.Exit(1)
 	}
 }
@@ -50,19 +51,25 @@ type take struct {
 	file   string
 }
 
-// recordAll records all outages of all stores at the same time.
-func recordAll(t testing.TB, to string) {
+// recordAll records all outages of all stores, or only of one, at the same time.
+func recordAll(t testing.TB, to, only string) {
 	scope, err := recording.ScopeOf(filepath.Join(to, "..", "rules.yml"))
 	if err != nil {
 		t.Fatalf("run this in the root of the repository: %v", err)
 	}
 	var takes []*take
 	for _, s := range stores {
+		if only != "" && only != s.name {
+			continue
+		}
 		for _, o := range outages {
 			server := s.start(t)
 			server.path = tcpproxy.Start(t, server.addr)
 			takes = append(takes, &take{store: s, server: server, outage: o})
 		}
+	}
+	if len(takes) == 0 {
+		t.Fatalf("-store %s: there is no such store", only)
 	}
 	var all sync.WaitGroup
 	for _, one := range takes {

@@ -16,9 +16,11 @@ import (
 	"github.com/holdfast-go/holdfast/internal/testkit/pgtest"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
 	"github.com/holdfast-go/holdfast/internal/testkit/tcpproxy"
+	"github.com/holdfast-go/holdfast/internal/testkit/zktest"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/pglock"
 	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/zklock"
 )
 
 // store is where locks are kept, with the name that it has in the metrics.
@@ -31,6 +33,7 @@ var stores = []store{
 	{string(rlock.Store), startRedis},
 	{string(pglock.Store), startPostgres},
 	{string(etcdlock.Store), startEtcd},
+	{string(zklock.Store), startZooKeeper},
 }
 
 // server is one server of a store.
@@ -89,4 +92,13 @@ func startEtcd(t testing.TB) server {
 		return all, cli.Close, err
 	}
 	return server{addr: s.Addr(), freeze: s.Freeze, thaw: s.Thaw, stop: s.Kill, restart: s.Restart, connect: connect}
+}
+
+func startZooKeeper(t testing.TB) server {
+	s := zktest.Start(t, zktest.Options{})
+	connect := func(addr string, o *lock.Observer) (locks, func() error, error) {
+		all, err := zklock.NewClient([]string{addr}, &zklock.Options{Observer: o})
+		return all, func() error { return nil }, err
+	}
+	return server{addr: s.Addr(), freeze: s.Freeze, thaw: s.Resume, stop: s.Kill, restart: s.Restart, connect: connect}
 }

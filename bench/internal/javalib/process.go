@@ -1,4 +1,4 @@
-package redisson
+package javalib
 
 import (
 	"bufio"
@@ -16,7 +16,7 @@ import (
 
 const startLimit = time.Minute
 
-// Process is a JVM with some clients, each of which Redis takes for another process's.
+// Process is a JVM with some clients, each of which the server takes for another process's.
 type Process struct {
 	cmd  *exec.Cmd
 	in   io.WriteCloser

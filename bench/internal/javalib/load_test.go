@@ -1,4 +1,4 @@
-package redisson
+package javalib
 
 import (
 	"testing"

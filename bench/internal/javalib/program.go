@@ -1,8 +1,9 @@
-// Package redisson runs Redisson, the library in Java whose locks ours share, in a JVM of its own.
+// Package javalib runs libraries in Java whose locks ours share: Redisson and Curator, each in a JVM of its own.
 //
-// Its clients lock and unlock in Java threads, and only what they measured comes back, so that nothing of the talk
-// with the JVM is in the figures. The version is that of integration/redisson, by whose pom Maven fetches it.
-package redisson
+// Their clients lock and unlock in Java threads, and only what they measured comes back, so that nothing of the talk
+// with the JVM is in the figures. The versions are those of integration/redisson and integration/zookeeper, by whose
+// poms Maven fetches them.
+package javalib
 
 import (
 	"context"
@@ -19,26 +20,41 @@ import (
 	"github.com/holdfast-go/holdfast/internal/testkit/jdk"
 )
 
-// buildLimit is for the first time, when Maven fetches Redisson, all that it needs, and its own plugins.
+// buildLimit is for the first time, when Maven fetches a library, all that it needs, and its own plugins.
 const buildLimit = 6 * time.Minute
 
-//go:embed Load.java Peer.java
+//go:embed Load.java Handle.java Peer.java redisson/*.java curator/*.java
 var sources embed.FS
 
-// Program is Load.java and Peer.java, compiled.
+// Library is a library for Java, with the program that calls it.
+type Library struct {
+	folder  string // with its Client.java, and what else is for it alone
+	project string // the Maven project that names its version
+	jar     string // whose name has the version
+	group   string
+}
+
+// The libraries.
+var (
+	Redisson = Library{"redisson", "integration/redisson/java", "redisson", "org.redisson"}
+	Curator  = Library{"curator", "integration/zookeeper/java", "curator-recipes", "org.apache.curator"}
+)
+
+// Program is Load.java and Peer.java with a library, compiled.
 type Program struct {
 	dir     string // has the classes
 	jars    string
-	Version string // of Redisson
+	Name    string // of the library in Maven
+	Version string
 	Java    string // what the compiler says of its version
 }
 
-// Build compiles the program. An error says in a sentence why there is no Redisson to be measured.
-func Build(ctx context.Context) (*Program, error) {
+// Build compiles the program. An error says in a sentence why the library cannot be measured.
+func Build(ctx context.Context, of Library) (*Program, error) {
 	if missing := jdk.Missing(); missing != "" {
 		return nil, errors.New(missing)
 	}
-	pom, err := jdk.Project()
+	pom, err := jdk.Project(of.project)
 	if err != nil {
 		return nil, err
 	}
@@ -47,21 +63,21 @@ func Build(ctx context.Context) (*Program, error) {
 	if err := output(ctx, pom, "mvn", "-q", "-B", "dependency:copy-dependencies"); err != nil {
 		return nil, err
 	}
-	p := &Program{jars: filepath.Join(pom, "target", "lib")}
+	p := &Program{jars: filepath.Join(pom, "target", "lib"), Name: of.group + ":" + of.jar}
 	if p.dir, err = os.MkdirTemp("", "holdfast-bench-"); err != nil {
 		return nil, err
 	}
-	if err := p.compile(ctx); err != nil {
+	if err := p.compile(ctx, of.folder); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
-	jars, err := filepath.Glob(filepath.Join(p.jars, "redisson-*.jar"))
+	jars, err := filepath.Glob(filepath.Join(p.jars, of.jar+"-*.jar"))
 	if err == nil && len(jars) > 0 {
-		p.Version = strings.TrimSuffix(strings.TrimPrefix(filepath.Base(jars[0]), "redisson-"), ".jar")
+		p.Version = strings.TrimSuffix(strings.TrimPrefix(filepath.Base(jars[0]), of.jar+"-"), ".jar")
 	}
 	return p, nil
 }
 
-func (p *Program) compile(ctx context.Context) error {
+func (p *Program) compile(ctx context.Context, library string) error {
 	if err := os.CopyFS(p.dir, sources); err != nil {
 		return err
 	}
@@ -70,8 +86,14 @@ func (p *Program) compile(ctx context.Context) error {
 		return err
 	}
 	p.Java = strings.TrimSpace(string(version))
-	return output(ctx, p.dir, "javac", "-cp", filepath.Join(p.jars, "*"), "-d", p.dir,
-		filepath.Join(p.dir, "Load.java"), filepath.Join(p.dir, "Peer.java"))
+	files, err := filepath.Glob(filepath.Join(p.dir, library, "*.java"))
+	if err != nil {
+		return err
+	}
+	for _, common := range []string{"Load.java", "Handle.java", "Peer.java"} {
+		files = append(files, filepath.Join(p.dir, common))
+	}
+	return output(ctx, p.dir, "javac", append([]string{"-cp", filepath.Join(p.jars, "*"), "-d", p.dir}, files...)...)
 }
 
 // Peer is a JVM with one client that runs Peer.java, and ends with its input: small and quickly started, not fast in

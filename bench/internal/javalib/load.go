@@ -1,4 +1,4 @@
-package redisson
+package javalib
 
 import (
 	"context"
@@ -32,9 +32,22 @@ func (l Load) Run(ctx context.Context, j *Process) (Outcome, error) {
 	text, err := j.Do(ctx, "load", "load", l.Kind, l.Name, strconv.FormatBool(l.Own), strconv.Itoa(l.Threads),
 		strconv.FormatInt(max(l.For.Milliseconds(), 1), 10))
 	if err != nil {
-		return Outcome{}, fmt.Errorf("load by Redisson: %w", err)
+		return Outcome{}, fmt.Errorf("load in a JVM: %w", err)
 	}
 	return parse(text)
+}
+
+// Pass has two clients pass a lock to and fro, and returns how long each turn took from the release by one to the
+// acquisition by the other one, which is given a time to get into its wait, and a random part of another time.
+func (j *Process) Pass(
+	ctx context.Context, kind, name string, turns int, settle, within time.Duration,
+) (took []time.Duration, err error) {
+	text, err := j.Do(ctx, "pass", "pass", kind, name, strconv.Itoa(turns),
+		strconv.FormatInt(settle.Milliseconds(), 10), strconv.FormatInt(max(within.Milliseconds(), 1), 10))
+	if err != nil {
+		return nil, fmt.Errorf("turns in a JVM: %w", err)
+	}
+	return durations(text)
 }
 
 // parse reads what Load.java says of a run.
@@ -45,12 +58,8 @@ func parse(text string) (o Outcome, err error) {
 		return o, fmt.Errorf("a load's answer has %d words", len(words))
 	}
 	for i, word := range words {
-		for one := range strings.SplitSeq(word, ",") {
-			n, err := strconv.ParseInt(one, 10, 64)
-			if err != nil {
-				return o, fmt.Errorf("a load's answer: %w", err)
-			}
-			lists[i] = append(lists[i], time.Duration(n))
+		if lists[i], err = durations(word); err != nil {
+			return o, err
 		}
 	}
 	o.Elapsed, o.CPU, o.Absence, o.Longest = lists[0][0], lists[1][0], lists[2][0], lists[3][0]
@@ -62,4 +71,16 @@ func parse(text string) (o Outcome, err error) {
 	slices.Sort(o.Waits)
 	slices.Sort(o.Both)
 	return o, nil
+}
+
+// durations reads a list of nanoseconds.
+func durations(text string) (all []time.Duration, err error) {
+	for one := range strings.SplitSeq(text, ",") {
+		n, err := strconv.ParseInt(one, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("a load's answer: %w", err)
+		}
+		all = append(all, time.Duration(n))
+	}
+	return all, nil
 }

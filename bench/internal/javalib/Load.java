@@ -13,52 +13,40 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
-import org.redisson.Redisson;
-import org.redisson.api.RLock;
-import org.redisson.api.RPermitExpirableSemaphore;
-import org.redisson.api.RedissonClient;
-import org.redisson.config.Config;
 
 /**
- * Redisson clients, each as another process's for Redis, that do what they are told on standard input, a line a
- * command:
+ * Clients of a library, each as another process's for the server, that do what they are told on standard input, a line
+ * a command:
  *
  * <pre>id thread operation arguments...</pre>
  *
  * Each thread label is a Java thread of its own. The answer is a line on standard output when the command is done:
  * {@code id ok text} or {@code id error exception: message}. The program ends with its input. Its arguments are the
- * server's address and the number of clients. All settings of Redisson are its defaults.
+ * server's address and the number of clients. {@link Client} is the library.
  */
 public final class Load {
     private static final long GRACE = TimeUnit.SECONDS.toNanos(1); // for those who wait at the end, as in measure.Load
     private static final long PATIENCE = TimeUnit.SECONDS.toNanos(60);
 
-    private final List<RedissonClient> clients = new ArrayList<>();
+    private final List<Client> clients = new ArrayList<>();
     private final Map<String, ExecutorService> threads = new ConcurrentHashMap<>();
     private final Map<String, Deque<Handle>> held = new ConcurrentHashMap<>(); // by thread
-
-    /** A handle of one thread on something that is taken and freed. */
-    private interface Handle {
-        boolean take(long nanos) throws Exception;
-
-        void free();
-    }
 
     public static void main(String[] args) throws IOException {
         PrintStream out = new PrintStream(System.out, true, StandardCharsets.UTF_8);
         Load load = new Load();
         try {
             for (int i = 0; i < Integer.parseInt(args[1]); i++) {
-                Config config = new Config();
-                config.useSingleServer().setAddress("redis://" + args[0]);
-                load.clients.add(Redisson.create(config));
+                load.clients.add(new Client(args[0]));
             }
-        } catch (RuntimeException e) { // the threads of the clients before it would keep the program alive
+        } catch (Exception e) { // the threads of the clients before it would keep the program alive
             e.printStackTrace();
             System.exit(1);
         }
@@ -85,14 +73,12 @@ public final class Load {
                 return new Run(args[0], args[1], Boolean.parseBoolean(args[2]), Integer.parseInt(args[3]),
                         TimeUnit.MILLISECONDS.toNanos(Long.parseLong(args[4]))).run();
             case "take": // client kind name: for as long as it takes
-                Handle handle = handle(clients.get(Integer.parseInt(args[0])), args[1], args[2]);
-                if (!handle.take(PATIENCE)) {
-                    throw new IllegalStateException("not to be had");
-                }
+                Handle handle = clients.get(Integer.parseInt(args[0])).handle(args[1], args[2]);
+                taken(handle);
                 held.computeIfAbsent(label, one -> new ArrayDeque<>()).push(handle);
                 return "";
             case "try": // client kind name: whether it was to be had; it is not kept
-                Handle tried = handle(clients.get(Integer.parseInt(args[0])), args[1], args[2]);
+                Handle tried = clients.get(Integer.parseInt(args[0])).handle(args[1], args[2]);
                 boolean got = tried.take(0);
                 if (got) {
                     tried.free();
@@ -101,64 +87,47 @@ public final class Load {
             case "free": // what this thread took last
                 held.get(label).pop().free();
                 return "";
+            case "pass": // kind name turns settle milliseconds: from the release by one client to the other's turn
+                return pass(args[0], args[1], Integer.parseInt(args[2]), Integer.parseInt(args[3]),
+                        Integer.parseInt(args[4]));
             case "permits": // name number
-                clients.get(0).getPermitExpirableSemaphore(args[0]).setPermits(Integer.parseInt(args[1]));
+                clients.get(0).permits(args[0], Integer.parseInt(args[1]));
                 return "";
             default:
                 throw new IllegalArgumentException("unknown operation: " + operation);
         }
     }
 
-    private static Handle handle(RedissonClient client, String kind, String name) {
-        switch (kind) {
-            case "lock":
-                return of(client.getLock(name));
-            case "fair":
-                return of(client.getFairLock(name));
-            case "read":
-                return of(client.getReadWriteLock(name).readLock());
-            case "write":
-                return of(client.getReadWriteLock(name).writeLock());
-            case "multi":
-                return of(client.getMultiLock(
-                        Arrays.stream(name.split(",")).map(client::getLock).toArray(RLock[]::new)));
-            case "permit":
-                return of(client.getPermitExpirableSemaphore(name));
-            default:
-                throw new IllegalArgumentException("unknown kind: " + kind);
+    /** Nanoseconds, with commas: how long it took each time. Who waits is given a while to get into its wait. */
+    private String pass(String kind, String name, int turns, int settle, int within) throws Exception {
+        Handle[] handles = {clients.get(0).handle(kind, name), clients.get(1).handle(kind, name)};
+        ExecutorService[] hands = {Executors.newSingleThreadExecutor(), Executors.newSingleThreadExecutor()};
+        List<Long> took = new ArrayList<>();
+        hands[0].submit(() -> taken(handles[0])).get();
+        for (int turn = 0; turn < turns; turn++) {
+            int from = turn % 2;
+            Future<Long> got = hands[1 - from].submit(() -> taken(handles[1 - from]));
+            Thread.sleep(settle + ThreadLocalRandom.current().nextInt(within));
+            long start = hands[from].submit(() -> freed(handles[from])).get();
+            took.add(got.get() - start);
         }
+        hands[turns % 2].submit(() -> freed(handles[turns % 2])).get();
+        hands[0].shutdown();
+        hands[1].shutdown();
+        return took.stream().map(String::valueOf).collect(Collectors.joining(","));
     }
 
-    private static Handle of(RLock lock) {
-        return new Handle() {
-            @Override
-            public boolean take(long nanos) throws Exception {
-                // With a limit, as nobody has to be interrupted then. It asks, waits and renews as lock() does.
-                return nanos > 0 ? lock.tryLock(nanos, TimeUnit.NANOSECONDS) : lock.tryLock();
-            }
-
-            @Override
-            public void free() {
-                lock.unlock();
-            }
-        };
+    private static long taken(Handle handle) throws Exception {
+        if (!handle.take(PATIENCE)) {
+            throw new IllegalStateException("not to be had");
+        }
+        return System.nanoTime();
     }
 
-    private static Handle of(RPermitExpirableSemaphore semaphore) {
-        return new Handle() {
-            private String permit;
-
-            @Override
-            public boolean take(long nanos) throws Exception {
-                permit = nanos > 0 ? semaphore.tryAcquire(nanos, -1, TimeUnit.NANOSECONDS) : semaphore.tryAcquire();
-                return permit != null;
-            }
-
-            @Override
-            public void free() {
-                semaphore.release(permit);
-            }
-        };
+    private static long freed(Handle handle) throws Exception {
+        long start = System.nanoTime();
+        handle.free();
+        return start;
     }
 
     /** Threads that lock and unlock without a pause, as many of each client, each with its own handle. */
@@ -171,12 +140,12 @@ public final class Load {
 
         Run(String kind, String name, boolean own, int perClient, long length) {
             this.length = length;
-            for (RedissonClient client : clients) {
+            for (Client client : clients) {
                 Absence absence = new Absence();
                 for (int i = 0; i < perClient; i++) {
                     String one = own ? name + ":" + workers.size() : name;
-                    Handle kept = handle(client, kind, one);
-                    workers.add(new Worker(this, own ? () -> handle(client, kind, one) : () -> kept, absence));
+                    Handle kept = client.handle(kind, one);
+                    workers.add(new Worker(this, own ? () -> client.handle(kind, one) : () -> kept, absence));
                 }
             }
         }

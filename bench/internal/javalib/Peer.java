@@ -7,20 +7,11 @@ import java.util.Arrays;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import org.redisson.Redisson;
-import org.redisson.api.RFencedLock;
-import org.redisson.api.RLock;
-import org.redisson.api.RedissonClient;
-import org.redisson.config.Config;
 
 /**
- * One Redisson client that locks one name over and over, as a process of bench/safety does, and tells in the same
- * lines what happens; see worker.go there, which this follows line by line. Its arguments are the kind of lock (lock
- * or fenced), the name, a seed, and the server's address, or the name of a primary and the addresses of its Sentinels. All settings of Redisson are its defaults.
- *
- * <p>Redisson tells a holder nothing of a loss, unless the server is set to send events of keys, which it is not by
- * default: only a question to the server would show it, or unlock(), which throws. So a holder stays until it is told to
- * leave.
+ * One client of a library that locks one name over and over, as a process of bench/safety does, and tells in the same
+ * lines what happens; see worker.go there, which this follows line by line. Its arguments are the kind of lock, the
+ * name, a seed, and where the server is. {@link PeerLock} is the library.
  */
 public final class Peer {
     private static final long TICK = 2; // milliseconds between two looks at the time
@@ -30,41 +21,26 @@ public final class Peer {
     private final AtomicBoolean stay = new AtomicBoolean();
     private final AtomicBoolean pause = new AtomicBoolean();
     private final Random random;
-    private final RLock lock;
-    private final boolean fenced;
+    private final PeerLock lock;
 
-    private Peer(RLock lock, boolean fenced, long seed) {
+    private Peer(PeerLock lock, long seed) {
         this.lock = lock;
-        this.fenced = fenced;
         this.random = new Random(seed);
     }
 
     public static void main(String[] args) throws Exception {
         System.setProperty("org.slf4j.simpleLogger.defaultLogLevel", "off"); // each failed renewal is a stack trace
         try {
-            RedissonClient client = Redisson.create(config(Arrays.copyOfRange(args, 3, args.length)));
-            boolean fenced = args[0].equals("fenced");
-            RLock lock = fenced ? client.getFencedLock(args[1]) : client.getLock(args[1]);
-            Peer peer = new Peer(lock, fenced, Long.parseUnsignedLong(args[2]));
+            PeerLock lock = new PeerLock(args[0], args[1], Arrays.copyOfRange(args, 3, args.length));
+            Peer peer = new Peer(lock, Long.parseUnsignedLong(args[2]));
             Thread orders = new Thread(peer::obey);
             orders.setDaemon(true);
             orders.start();
             peer.roam();
-        } catch (RuntimeException e) { // Redisson's threads would keep the program alive
+        } catch (Exception e) { // the threads of the library would keep the program alive
             e.printStackTrace();
             System.exit(1);
         }
-    }
-
-    private static Config config(String[] where) {
-        Config config = new Config();
-        if (where.length == 1) {
-            config.useSingleServer().setAddress("redis://" + where[0]);
-            return config;
-        }
-        String[] sentinels = Arrays.stream(where).skip(1).map(addr -> "redis://" + addr).toArray(String[]::new);
-        config.useSentinelServers().setMasterName(where[0]).addSentinelAddress(sentinels);
-        return config;
     }
 
     private synchronized void tell(String word, long... figures) {
@@ -105,12 +81,8 @@ public final class Peer {
         tell("call", called);
         long token = 0;
         try {
-            if (fenced) {
-                token = ((RFencedLock) lock).lockAndGetToken();
-            } else {
-                lock.lock();
-            }
-        } catch (RuntimeException e) {
+            token = lock.lock();
+        } catch (Exception e) {
             tell("failed", System.nanoTime());
             Thread.sleep(50); // as after an error that may pass
             return;
@@ -121,7 +93,7 @@ public final class Peer {
         } finally {
             try {
                 lock.unlock();
-            } catch (RuntimeException e) {
+            } catch (Exception e) {
                 refused = 1;
             }
         }
@@ -133,6 +105,8 @@ public final class Peer {
         boolean staying = stay.get();
         tell("in", called, from, token, staying ? 1 : 0);
         long end = from + TimeUnit.MILLISECONDS.toNanos(random.nextInt(5));
+        long to = from - 1;
+        long told = 0;
         long stopped = 0;
         long resumed = 0;
         for (long last = from; ; ) {
@@ -142,11 +116,17 @@ public final class Peer {
                 resumed = now;
             }
             last = now;
+            if (lock.lost()) {
+                told = System.nanoTime();
+                stay.compareAndSet(staying, false);
+                break;
+            }
+            to = now;
             if (staying ? !stay.get() : now >= end) {
-                tell("out", now, 0, stopped, resumed);
-                return;
+                break;
             }
             Thread.sleep(TICK);
         }
+        tell("out", to, told, stopped, resumed);
     }
 }
