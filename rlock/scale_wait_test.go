@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
+	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -28,7 +29,7 @@ func TestManyWaitersCostRedisAsMuchAsOne(t *testing.T) {
 			ended <- err
 		}()
 	}
-	inspectSees(t, lock, waiters)
+	redistest.Eventually(t, timeLimit, func() bool { return client.Stats().Waiters == waiters }, "each call waits")
 	inspectSees(t, rlock.New(holder, "order"), 1) // the first one was answered, and listens
 	acquired := faultproxy.Script(luacall.SHA("acquire"))
 	// Once to learn the script and once the clock, then before and after subscribing.
