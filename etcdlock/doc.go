@@ -42,9 +42,9 @@
 // # What it costs
 //
 // A free lock takes one round trip to lock and one to unlock, each of which a majority agrees on. A nested Lock takes
-// none. All holds of a Client hang on one lease: a renewal is one keep-alive, and a look at the keys, 128 by one
-// request, every third of a lease. A waiter costs one write and one read when it comes, and one read when the one
-// before it leaves.
+// none. All holds of a Client hang on one lease: a renewal is one keep-alive, every third of a lease. If anything was
+// written to etcd since the last renewal, the Client looks at the keys as well, 128 by one request. A waiter costs one
+// write and one read when it comes, and one read when the one before it leaves.
 //
 // A Client has two streams open: one for keep-alives, from the first renewal, and one for watches, from the first
 // wait, or when something has been held for a second. Both stay until Close. With passwords that matters, because the
@@ -85,7 +85,10 @@
 //
 // The key of what has been held for a second is watched, too. When it is deleted, by an operator, by Break or with the
 // lease, the hold ends at once. A Client that finds its lease gone ends all that it held under it before it goes on
-// under another one. A watch may be late, so neither is what is relied on: the renewal says whether a key stands.
+// under another one. A watch may be late, so neither is what is relied on: the renewal says whether a key stands. It
+// looks, unless the answer to the keep-alive names the revision at which the key was seen: nothing was written since.
+// A server that names a revision below the latest that the Client has seen lags behind, or has gone back to a snapshot,
+// and one that is asked on a new stream may have: then the keys are looked at.
 //
 // Names are key prefixes: the keys of lock "a" begin with "a/", as etcd's own locks have it. So lock "a/b" would look
 // like one of those. A lock that finds such a key before its own fails with lock.ErrKeyConflict, as it does with a key

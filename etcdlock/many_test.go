@@ -1,6 +1,7 @@
 package etcdlock_test
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"testing"
@@ -12,7 +13,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/testkit/etcdtest"
 )
 
-// However many locks a client holds, they are renewed together: by one keep-alive, and a read for 128 of them.
+// However many locks a client holds, they are renewed together: by one keep-alive, and a read for 128 of them where
+// others write to etcd.
 func TestManyHolds(t *testing.T) {
 	t.Parallel()
 	const holds, tasks = 2000, 20
@@ -34,14 +36,22 @@ func TestManyHolds(t *testing.T) {
 	for _, one := range all {
 		require.NoError(t, one.err)
 	}
+	plain := connect(t, server.Endpoint())
+	writing, stop := context.WithCancel(t.Context())
+	running.Go(func() {
+		for writing.Err() == nil {
+			_, _ = plain.Put(writing, nameOf(t), "")
+		}
+	})
 	const rounds, looks = 2, holds/128 + 1
 	renewals, reads := faults.Count(renewing), faults.Count(reading)
 	eventually(t, func() bool { return faults.Count(reading) >= reads+rounds*looks }, "all are looked at, twice")
+	stop()
+	running.Wait()
 	reads, renewals = faults.Count(reading)-reads, faults.Count(renewing)-renewals
 	t.Logf("%d keep-alives, %d reads", renewals, reads)
 	require.Less(t, renewals, looks, "a keep-alive serves all holds, though on a busy machine some are sent again")
 	require.LessOrEqual(t, reads, (renewals+1)*looks)
-	plain := connect(t, server.Endpoint())
 	got, err := plain.Get(within(t), name, clientv3.WithPrefix(), clientv3.WithCountOnly())
 	require.NoError(t, err)
 	require.EqualValues(t, holds, got.Count)

@@ -22,13 +22,13 @@ const (
 // passwords is clients that hold a lock each and do nothing, on a server that asks for passwords. Etcd compares one by
 // tens of milliseconds of its processor, and its client's library logs in for each stream that it opens.
 func passwords() []situation {
-	const clients, lease = 20, 6 * time.Second
+	const clients, lease = 60, 6 * time.Second
 	return []situation{{
 		id: "passwords", title: fmt.Sprintf("%d clients that log in hold a lock each, lease %v", clients, lease),
 		columns: []scenario.Column{
 			{Figure: serverLoad, Head: "server core %"}, {Figure: logins, Head: "logins"},
 		},
-		rounds: 1, at: &nowhere, special: true,
+		rounds: 3, at: &nowhere, special: true,
 		open: func(_ context.Context, lab *lab) (scenario.Subject, error) {
 			return &loggedIn{lab: lab, clients: clients, lease: lease}, nil
 		},

@@ -233,7 +233,7 @@ func init() {
 		}, {
 			name: "etcd: a renewal does not look whether the keys are there",
 			file: etcdstore + "/store.go",
-			old:  "all[i].Err = watchdog.ErrGone\n\t\tif key", new: "all[i].Err = nil\n\t\tif key",
+			old:  "one.Err = watchdog.ErrGone\n\t\tif key", new: "one.Err = nil\n\t\tif key",
 			in: etcdstore, by: "^TestALeaseThatIsOver$",
 		}, {
 			name: "etcd: a hold stands whose key hangs on another lease",
@@ -341,6 +341,19 @@ func init() {
 			name: "etcd: a lock waits for a key that never ends",
 			file: etcdstore + "/lock.go", old: "case first.Lease == 0:", new: "case first.Lease < 0:",
 			in: etcdstore, by: "^TestAKeyThatNeverLeaves$",
+		}, {
+			name: "etcd: a renewal looks at no key, whatever was written since",
+			file: etcdstore + "/session.go", old: "[n].seen >= s.at", new: "[n].seen >= 0",
+			in: etcdstore, by: "^TestARenewalWithoutALook$",
+		}, {
+			name: "etcd: a renewal trusts a server that has gone back",
+			file: etcdstore + "/session.go", old: "&& s.at >= latest &&", new: "&& latest >= 0 &&",
+			in: etcdstore, by: "^TestARenewalWithoutALook$",
+		}, {
+			name: "etcd: a renewal trusts a server that may have been replaced",
+			file: etcdstore + "/pulse.go",
+			old:  "s.looks.sweepDue.Load() { // the stream", new: "s.looks.sweepDue.Load() && at < 0 { // the stream",
+			in: etcdstore, by: "^TestARenewalWithoutALook$",
 		},
 	}...)
 }

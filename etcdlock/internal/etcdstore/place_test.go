@@ -272,7 +272,7 @@ func TestAnAcquisitionUnderALeaseThatIsOver(t *testing.T) {
 		if strings.HasSuffix(method, "/Txn") {
 			now := s.sessions.current()
 			since, _ := now.valid()
-			now.confirm(0, since+s.lease, s.lease) // its time passes while the answer is on its way
+			now.confirm(0, since+s.lease, s.lease, 0) // its time passes while the answer is on its way
 		}
 		return err
 	}

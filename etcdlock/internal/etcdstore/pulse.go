@@ -146,7 +146,11 @@ func (s *Store) keepAliveOnce(ctx context.Context, now *session) (on *route, err
 		s.pulse.drop()
 		return on, meaning(errAnswer)
 	}
-	if !now.confirm(sent, s.host.Clock.Now(), s.lease) {
+	at := reply.Header.GetRevision()
+	if s.looks.sweepDue.Load() { // the stream is new, so its server may go on from a snapshot
+		at = 0
+	}
+	if !now.confirm(sent, s.host.Clock.Now(), s.lease, at) {
 		s.tell(now)
 		return on, &store.Failure{Fault: store.FaultTransient, Answered: true, Err: errOver}
 	}

@@ -28,6 +28,7 @@ type session struct {
 
 	mu     sync.Mutex
 	since  time.Duration // when the last request was sent that etcd answered with the lease's full time
+	at     int64         // the revision of etcd that this answer named; 0: etcd may have been replaced before it
 	over   bool          // nothing is done under it any more
 	ended  bool          // etcd said that there is no such lease
 	places map[string][]place
@@ -42,18 +43,28 @@ func (s *session) valid() (since time.Duration, ok bool) {
 	return s.since, !s.over
 }
 
-// confirm notes that etcd has just answered a request with the lease's full time, and when that was sent. It returns
-// false if the session is over all the same.
-func (s *session) confirm(sent, now, lease time.Duration) bool {
+// confirm notes that etcd has just answered a request with the lease's full time, when that was sent, and at which
+// revision etcd was. It returns false if the session is over all the same.
+func (s *session) confirm(sent, now, lease time.Duration, at int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if now-s.since >= lease {
 		s.over = true
 	}
 	if !s.over {
-		s.since = max(s.since, sent)
+		s.since, s.at = max(s.since, sent), at
 	}
 	return !s.over
+}
+
+// unchanged reports that nothing was written to etcd since it was seen to have the key of an id, as of the last
+// keep-alive: then the key stands, without a look at it. Latest is the latest revision that the client has seen. A
+// server that says less lags behind, or has gone back to a snapshot.
+func (s *session) unchanged(l *Lock, id string, latest int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.placeLocked(l, id)
+	return n >= 0 && s.at > 0 && s.at >= latest && s.places[l.name][n].seen >= s.at
 }
 
 // ended notes that etcd knows no such lease, and ends all that was held under it.

@@ -294,8 +294,9 @@ func (s *Store) Ready(ctx context.Context, limit time.Duration) error {
 }
 
 // Renew implements [store.Store]: one keep-alive for all, and a look at the keys, since a key that was deleted (by an
-// operator, or Break) does not come back by it. Many holds come in several calls, of which the first one's keep-alive
-// serves all: they stand for as much less as it was sent earlier.
+// operator, or Break) does not come back by it. Where nothing was written to etcd since the last look, the revision in
+// the keep-alive's answer says so, and no look is needed. Many holds come in several calls, of which the first one's
+// keep-alive serves all: they stand for as much less as it was sent earlier.
 func (s *Store) Renew(ctx context.Context, all []store.Renewal) {
 	sent, cancel, err := s.begin(ctx)
 	if err == nil {
@@ -379,10 +380,15 @@ func (s *Store) renew(ctx context.Context, all []store.Renewal) error {
 func (s *Store) lookAt(ctx context.Context, now *session, all []store.Renewal) error {
 	var ops []clientv3.Op
 	var asked []*store.Renewal
+	latest := s.past.latest()
 	for i := range all {
-		all[i].Err = watchdog.ErrGone
-		if key, has := now.keyOf(all[i].Proto.(*Lock), all[i].ID); has {
-			ops, asked = append(ops, clientv3.OpGet(key)), append(asked, &all[i])
+		one, l := &all[i], all[i].Proto.(*Lock)
+		if one.Err = nil; now.unchanged(l, one.ID, latest) {
+			continue
+		}
+		one.Err = watchdog.ErrGone
+		if key, has := now.keyOf(l, one.ID); has {
+			ops, asked = append(ops, clientv3.OpGet(key)), append(asked, one)
 		}
 	}
 	if len(ops) == 0 {
