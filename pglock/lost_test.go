@@ -363,8 +363,10 @@ func TestARecognitionWhoseAnswerIsLost(t *testing.T) {
 			proxy, of, c := proxied(t, pglock.Options{Lease: 9 * time.Second, Observer: counting(&losses)})
 			warm(t, c, "a")
 			recognition := proxy.On("LEFT JOIN pg_class AS t ON t.oid = to_regclass", action)
-			busied(t, c)
-			recognition.Wait(t, 1)
+			eventually(t, func() bool { // on a busy machine one connection may serve all of them, one after the other
+				busied(t, c)
+				return recognition.Fired() > 0
+			}, "a connection is made")
 			for _, name := range []string{"b1", "b2", "b3", "b4"} {
 				require.Equal(t, "f|f|f", row(t, of, name))
 			}
