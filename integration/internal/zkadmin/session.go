@@ -9,11 +9,16 @@ import (
 )
 
 // End ends the session of another client, with all its nodes. It attaches the session, as its client does: servers
-// derive the password from the session's number. It reports false if the session had ended before.
+// derive the password from the session's number. It reports false if the session had ended before. One that this call
+// has ended is gone when another server is asked, because the first answer was lost.
 func (a *Admin) End(session int64) (done bool, err error) {
+	asked := false
 	for _, address := range a.addresses {
-		if done, err = end(address, session); err == nil {
-			return done, nil
+		var sent bool
+		done, sent, err = end(address, session)
+		asked = asked || sent
+		if err == nil {
+			return done || asked, nil
 		}
 	}
 	return false, err
@@ -26,14 +31,15 @@ const (
 	passwordSize = 16
 )
 
-func end(address string, session int64) (done bool, err error) {
+// end asks one server. Sent says that the request which ends the session was written, or a part of it.
+func end(address string, session int64) (done, sent bool, err error) {
 	conn, err := net.DialTimeout("tcp", address, patience)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	defer func() { _ = conn.Close() }()
 	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
-		return false, err
+		return false, false, err
 	}
 	order := binary.BigEndian
 	attach := order.AppendUint32(nil, attachSize)
@@ -44,31 +50,31 @@ func end(address string, session int64) (done bool, err error) {
 	attach = append(attach, password(session)...)
 	attach = append(attach, 0) // not for reading only
 	if _, err := conn.Write(attach); err != nil {
-		return false, err
+		return false, false, err
 	}
 	answer, err := packet(conn)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	if len(answer) < 16 {
-		return false, fmt.Errorf("%d bytes attach no session", len(answer))
+		return false, false, fmt.Errorf("%d bytes attach no session", len(answer))
 	}
 	switch int64(order.Uint64(answer[8:])) {
 	case session:
 	case 0:
-		return false, nil
+		return false, false, nil
 	default:
-		return false, fmt.Errorf("%s attached another session than %x", address, session)
+		return false, false, fmt.Errorf("%s attached another session than %x", address, session)
 	}
 	request := order.AppendUint32(nil, 8)
 	request = order.AppendUint32(request, 1)
 	code := int32(closeRequest)
 	request = order.AppendUint32(request, uint32(code))
 	if _, err := conn.Write(request); err != nil {
-		return false, err
+		return false, true, err
 	}
 	_, err = packet(conn)
-	return err == nil, err
+	return err == nil, true, err
 }
 
 // packet reads one, without its length.

@@ -66,9 +66,13 @@ func (a *Admin) Made(path string) (at time.Time, err error) {
 // Delete deletes a node, and tells whether it was there. A node that this call has deleted is gone when the request
 // is repeated, because the first answer was lost.
 func (a *Admin) Delete(path string) (done bool, err error) {
-	err = repeated(func() error { return a.conn.Delete(path, -1) })
+	times := 0
+	err = repeated(func() error {
+		times++
+		return a.conn.Delete(path, -1)
+	})
 	if errors.Is(err, zk.ErrNoNode) {
-		return false, nil
+		return times > 1, nil
 	}
 	return err == nil, err
 }
