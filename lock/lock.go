@@ -58,7 +58,8 @@ func (l *Lock) Name() string {
 // Unlock ends this level, and with the last level the lock is released; a second call returns ErrNotHeld. It needs no
 // context, works from any goroutine and after every context ended, and returns within ReleaseTimeout: nil; a
 // *LostError if the hold was lost meanwhile; or a *ReleaseError, which matches ErrUnconfirmed, if the hold was valid to
-// its end and the store has not confirmed the release, which then goes on in the background. A deferred unlock must
+// its end and the store has not confirmed the release, which then goes on in the background. It costs a round trip,
+// unless the lock passes to another caller of this process, or stays here for a while: see Keep. A deferred unlock must
 // store its error in a named result; without one, the error is lost.
 //
 // On error, Lock returns the context that it was given, and an unlock that only returns ErrNotHeld. A nil error means

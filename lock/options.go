@@ -121,6 +121,9 @@ func NonReentrant() Option {
 //   - A name that others ask for is not kept for a while: 100 ms at first, up to 30 s if they come again. After this
 //     process found that a client had it which does not ask, it is not kept for 10 s.
 //
+// With d of a millisecond, Keep is for names that are locked once: unlock returns without a round trip, and the release
+// follows in the background. Others who come in that millisecond wait for its end.
+//
 // A process that dies, or cannot reach the store, leaves the lock to its lease, even though its work was done: choose a
 // short Lease with Keep. A client keeps ClientOptions.MaxKept locks at most, and releases the longest unused first;
 // Close releases all. If a kept lock is lost while nobody holds it, no observer is told.

@@ -58,13 +58,11 @@ func init() {
 			new:  `if tied := l.tied(); tied != nil && l.hold == nil && cause`,
 			in:   "multilock", by: "^TestLossOfOneMemberEndsAll$",
 		}, {
-			name: "a wait for several locks forgets that one was busy when it moves to another",
+			name: "a wait for several locks forgets that one was busy",
 			file: "internal/engine/lockset.go",
-			old: `		g.at, g.busy = other.at, true
-	}`,
-			new: `		g.at, g.busy = other.at, false
-	}`,
-			in: "multilock", by: "^TestAWaitThatEndsOnItsWayToAnotherLine$",
+			old:  "case sent.err == nil && sent.all.Status == store.Busy:\n\t\tsent.said",
+			new:  "case sent.err == nil && sent.all.Status == store.TooLate:\n\t\tsent.said",
+			in:   "multilock", by: "^TestAWaitThatEndsOnItsWayToAnotherLine$",
 		},
 	}...)
 }

@@ -170,7 +170,7 @@ func (e *Engine) gather(limited, ctx context.Context, g *lockSet, once bool) err
 		if once {
 			return e.busy(g.reqs[other.at].Proto, nil)
 		}
-		g.at, g.busy = other.at, true
+		g.at = other.at
 	}
 }
 
@@ -222,7 +222,7 @@ func (e *Engine) reserve(limited, ctx context.Context, g *lockSet) error {
 	var other elsewhere
 	switch {
 	case errors.As(err, &other):
-		g.at, g.busy = other.at, true
+		g.at = other.at
 		return errNeverFree
 	case err == nil || limited.Err() != nil || e.sender.Closed():
 		return err

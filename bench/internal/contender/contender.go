@@ -62,6 +62,7 @@ const (
 	OursRed         = "holdfast redlock"
 	OursKept        = "holdfast, handle kept"
 	OursKeep        = "holdfast, Keep(1s)"
+	OursBrief       = "holdfast, Keep(1ms)" // whose release nobody waits for
 	OursRead        = "holdfast rwlock"
 	OursPermit      = "holdfast semaphore"
 	Bsm             = "bsm/redislock"

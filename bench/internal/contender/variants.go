@@ -15,15 +15,18 @@ import (
 
 func init() {
 	openers[OursFair] = openFair
-	openers[OursKeep] = openKeep
+	openers[OursKeep] = openKeep(time.Second)
+	openers[OursBrief] = openKeep(time.Millisecond)
 	openers[OursMulti] = openMulti
 	openers[OursRed] = openRed
 }
 
-func openKeep(t Target) (Client, error) {
-	return openOver(t, func(client *rlock.Client, names []string) rlock.Locker {
-		return rlock.New(client, names[0], rlock.Keep(time.Second))
-	})
+func openKeep(d time.Duration) Opener {
+	return func(t Target) (Client, error) {
+		return openOver(t, func(client *rlock.Client, names []string) rlock.Locker {
+			return rlock.New(client, names[0], rlock.Keep(d))
+		})
+	}
 }
 
 func openFair(t Target) (Client, error) {

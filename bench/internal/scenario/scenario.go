@@ -157,8 +157,8 @@ func (n named) own(names []string) []string {
 // All are the scenarios in the order in which they are reported, those with Redisson and with etcd where there is such.
 func All(set Setting) []Scenario {
 	all := slices.Concat(
-		throughput(), keep(), hot(), mixed(), sections(), fair(), handover(), held(), renewed(), crowd(), idle(),
-		several(), quorum(), nested(), readers(), permits(), latches(), busy(), beyondRedis(),
+		throughput(), keep(), passing(), hot(), mixed(), sections(), fair(), handover(), held(), renewed(), crowd(),
+		idle(), several(), quorum(), nested(), readers(), permits(), latches(), busy(), beyondRedis(),
 	)
 	all = slices.DeleteFunc(all, func(s Scenario) bool {
 		return s.NeedsJava && set.Java == nil || s.NeedsEtcd && set.Etcd == nil
