@@ -85,10 +85,10 @@
 //
 // The key of what has been held for a second is watched, too. When it is deleted, by an operator, by Break or with the
 // lease, the hold ends at once. A Client that finds its lease gone ends all that it held under it before it goes on
-// under another one. A watch may be late, so neither is what is relied on: the renewal says whether a key stands. It
-// looks, unless the answer to the keep-alive names the revision at which the key was seen: nothing was written since.
-// A server that names a revision below the latest that the Client has seen lags behind, or has gone back to a snapshot,
-// and one that is asked on a new stream may have: then the keys are looked at.
+// under another one. A watch may be late, so neither is what is relied on: the renewal says whether a key stands. If
+// the answer to the keep-alive names the revision at which the Client last saw the key, nothing was written since, and
+// the key stands. Otherwise the Client looks. It looks as well after it has opened a stream, whose server may go on
+// from a snapshot, and when a server names a revision below the latest that the Client has seen.
 //
 // Names are key prefixes: the keys of lock "a" begin with "a/", as etcd's own locks have it. So lock "a/b" would look
 // like one of those. A lock that finds such a key before its own fails with lock.ErrKeyConflict, as it does with a key

@@ -46,7 +46,7 @@ func init() {
 			new:  `receivers = 0`,
 			in:   "internal/redisstore/luacall", by: "^TestReleaseAll$",
 		}, {
-			name: "who waits for one of several locks keeps what an earlier copy of its request took",
+			name: "a waiter for several locks keeps what an earlier copy of its request took",
 			file: "internal/engine/lockset.go",
 			old:  `w.renounce() // an earlier copy`,
 			new:  `_ = sent // an earlier copy`,

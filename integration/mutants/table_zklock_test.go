@@ -104,7 +104,7 @@ func init() {
 			old:  "case deleted && l.waiter.on == on:", new: "case deleted:",
 			in: zkstore, by: "^TestTurn$",
 		}, {
-			name: "zookeeper: who waits is not woken as its session is attached anew",
+			name: "zookeeper: a waiter is not woken as its session is attached anew",
 			file: zkstore + "/attach.go",
 			old:  "s.hub.wakeAll(n) // what", new: "// what",
 			in: zkstore, by: "^TestAWaiterIsWoken$",

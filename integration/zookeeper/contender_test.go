@@ -46,7 +46,7 @@ type contender struct {
 	*role.Process
 	who string
 
-	begun section // the one that it said to have begun, and not that it ended
+	begun section // whose begin it has told, and not its end
 }
 
 // section is what a contender says of a hold: To is 0 while it lasts.
@@ -112,7 +112,7 @@ func java(t *testing.T, args []string) *exec.Cmd {
 // interpreter is the Python that has kazoo.
 var interpreter = sync.OnceValues(func() (string, error) { return servers.RunScript("setup-kazoo.sh") })
 
-// python is one that runs holder.py.
+// python returns the command that runs holder.py.
 func python(t *testing.T, args []string) *exec.Cmd {
 	t.Helper()
 	path, err := interpreter()

@@ -49,7 +49,7 @@ func (s *site) contender(t *testing.T, of kind, who string, session time.Duratio
 	return start(t, of, orders{s.Addrs(), s.path, who, session})
 }
 
-// waits waits until so many contenders have asked for the lock, with the one that has it.
+// waits returns when n contenders have asked for the lock, its holder included.
 func (s *site) waits(t *testing.T, n int) {
 	t.Helper()
 	zktest.Eventually(t, func() bool {
@@ -142,7 +142,7 @@ func (b *book) longestWait() (most int) {
 	return most
 }
 
-// Whoever asks first is first, whichever library it asks by.
+// Contenders have the lock in the order in which they asked, by whichever library.
 func TestOrderIsThatOfAsking(t *testing.T) {
 	t.Parallel()
 	for _, kinds := range groups {
@@ -189,7 +189,7 @@ func TestHolderIsKilled(t *testing.T) {
 	}
 }
 
-// The death of one that waits wakes nobody before their turn, and the others keep their order.
+// The death of a waiter wakes no other before its turn, and the others keep their order.
 func TestWaitersAreKilled(t *testing.T) {
 	t.Parallel()
 	for _, kinds := range groups {

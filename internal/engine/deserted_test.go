@@ -80,7 +80,7 @@ func keptIsLeftFor(t *testing.T, asked bool, pauses [2]time.Duration) {
 		w.key.unlock()
 		require.NotNil(t, g.kept)
 		g.kept.wanted = asked
-		time.Sleep(KeepMost / 2) // after a whole KeepMost it is left for as long, whoever has heard of its end
+		time.Sleep(KeepMost / 2) // after all of KeepMost a lock is left for as long, even if nobody heard of its end
 		g.key.released(g, f.engine.clock.Now()-time.Millisecond, one)
 		pause := f.out("k") - f.engine.clock.Now()
 		require.GreaterOrEqual(t, pause, pauses[0])

@@ -9,8 +9,8 @@ import (
 )
 
 // End ends the session of another client, with all its nodes. It attaches the session, as its client does: servers
-// derive the password from the session's number. It reports false if the session had ended before. One that this call
-// has ended is gone when another server is asked, because the first answer was lost.
+// derive the password from the session's number. It reports false if the session had ended before. If
+// the first answer is lost, this call has ended the session, which the next server does not know any more.
 func (a *Admin) End(session int64) (done bool, err error) {
 	asked := false
 	for _, address := range a.addresses {

@@ -42,8 +42,8 @@ const (
 	Keeping
 	// Waiters: Inspect does not count those who wait in another process.
 	Waiters
-	// Standing: a hold is renewed by a new connection, for which the client gives up the one that it has if there is no
-	// room for both.
+	// Standing: a hold is renewed by a new connection. If there is no room for two, the client closes the old one
+	// first.
 	Standing
 )
 

@@ -108,7 +108,7 @@ func TestServerIsFrozenKilledAndRestarted(t *testing.T) {
 		require.ErrorContains(t, err, "timeout", "the kernel still accepts connections")
 		server.Resume()
 		require.Equal(t, kept, nodes(t, server))
-		server.Freeze() // one that does not run goes as well
+		server.Freeze() // a server that does not run is stopped, too
 		server.Kill()
 		_, err = net.Dial("tcp", server.Addr())
 		require.Error(t, err)

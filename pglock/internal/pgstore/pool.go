@@ -121,8 +121,8 @@ func (p *pool) lendLocked() {
 }
 
 // makeLocked has connections made for the requests that wait, one for each, but for those that are being made already:
-// a request that is served by a connection which came back leaves its own to the next one. One that has taken for long
-// is not relied on. So there are no more than callers can use, unless some hang.
+// if a connection comes back and serves a request, the one that is made for that serves the next. A connection that has
+// been in the making for long is not relied on. So there are no more than callers can use, unless some hang.
 func (p *pool) makeLocked() {
 	wanted := 0
 	for _, m := range p.making {

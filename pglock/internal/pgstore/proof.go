@@ -38,9 +38,9 @@ func (s *Store) Ready(ctx context.Context, limit time.Duration) error {
 // search_path, and the role, that somebody left behind. Each proof says anew whether the table has the column that it
 // may lack.
 //
-// A connection proves it again after something has been refused that speaks against it. One that is made soon after a
-// proof, and leads to the same table, need not, unless a connection was lost since: a server reads catalogues anew for
-// each, and sixty-four connections of a client that begins would keep it busy for a second.
+// A connection proves it again after something has been refused that speaks against it. A connection that is made soon
+// after a proof, and leads to the same table, need not, unless a connection was lost since: a server reads catalogues
+// anew for each proof, and sixty-four connections of a client that begins would keep it busy for a second.
 func (s *Store) prove(ctx context.Context, conn *pgx.Conn) error {
 	now := s.doubts.Load()
 	if conn.PgConn().CustomData()[proved] == now {
