@@ -25,6 +25,34 @@ func (p *peer) start(ctx context.Context, lock *rlock.Lock) <-chan hold {
 	return c
 }
 
+// crowd has 64 readers read until an instant, each for a time of its own: readings of one length would all end
+// together, and no hold would be there to join. Reads waits for their end, and returns how often they have read.
+func crowd(t *testing.T, l rlock.Locker, end time.Time) (reads func() int64) {
+	var all sync.WaitGroup
+	var n atomic.Int64
+	for i := range 64 {
+		reading := ms + time.Duration(i)*ms/64
+		all.Go(func() {
+			for time.Now().Before(end) {
+				_, unlock, err := l.Lock(t.Context())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				time.Sleep(reading)
+				if err := unlock(); err != nil {
+					t.Error(err)
+				}
+				n.Add(1)
+			}
+		})
+	}
+	return func() int64 {
+		all.Wait()
+		return n.Load()
+	}
+}
+
 // R6: many goroutines of a process read all the time. Whenever there is no hold to join, one of them asks Redis, and
 // the others have what it is granted: a request each time that a hold was joined for long enough, and its release.
 func TestACrowdOfReadersSendsOneRequest(t *testing.T) {
@@ -33,32 +61,11 @@ func TestACrowdOfReadersSendsOneRequest(t *testing.T) {
 		const trip, load = ms, 200 * ms
 		a := l.far(trip, rlock.ClientOptions{})
 		before, releases := l.runs("rw_read"), l.releases()
-		var all sync.WaitGroup
-		var reads atomic.Int64
-		end := time.Now().Add(load)
-		for i := range 64 {
-			// Readings of one length would all end at one instant, after which there would be no hold to join.
-			reading := ms + time.Duration(i)*ms/64
-			all.Go(func() {
-				for time.Now().Before(end) {
-					_, unlock, err := a.Read().Lock(t.Context())
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					time.Sleep(reading)
-					if err := unlock(); err != nil {
-						t.Error(err)
-					}
-					reads.Add(1)
-				}
-			})
-		}
-		all.Wait()
+		read := crowd(t, a.Read(), time.Now().Add(load))()
 		windows := int(load/joinTime) + 1
 		require.LessOrEqual(t, l.runs("rw_read")-before, 2*windows)
 		require.LessOrEqual(t, l.releases()-releases, 2*windows)
-		require.Greater(t, reads.Load(), int64(64*100))
+		require.Greater(t, read, int64(64*100))
 		l.ends()
 	})
 }
@@ -175,30 +182,14 @@ func TestAWriterBesideACrowdOfReaders(t *testing.T) {
 	inJoinLab(t, func(t *testing.T, l *joinLab) {
 		const trip, load = ms, 200 * ms
 		a, w := l.far(trip, rlock.ClientOptions{}), l.far(trip, rlock.ClientOptions{})
-		var all sync.WaitGroup
 		end := time.Now().Add(load)
-		for i := range 64 {
-			reading := ms + time.Duration(i)*ms/64
-			all.Go(func() {
-				for time.Now().Before(end) {
-					_, unlock, err := a.Read().Lock(t.Context())
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					time.Sleep(reading)
-					if err := unlock(); err != nil {
-						t.Error(err)
-					}
-				}
-			})
-		}
+		reads := crowd(t, a.Read(), end)
 		time.Sleep(joinTime) // they have begun
 		writes := 0
 		for ; time.Now().Before(end); writes++ {
 			l.arrives(w.start(t.Context(), w.Write())).frees(t)
 		}
-		all.Wait()
+		reads()
 		require.Greater(t, writes, int(load/joinTime))
 		l.ends()
 	})
